@@ -1,0 +1,24 @@
+"""Optimise functions of bits by learning what good solutions look like."""
+
+from harmonium.models import UMDA, Model, models
+from harmonium.problems import HIFF, NK, OneMax, Problem, Trap, problems
+from harmonium.search import EDA, Result, Search, Stop, run
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "EDA",
+    "HIFF",
+    "NK",
+    "UMDA",
+    "Model",
+    "OneMax",
+    "Problem",
+    "Result",
+    "Search",
+    "Stop",
+    "Trap",
+    "models",
+    "problems",
+    "run",
+]

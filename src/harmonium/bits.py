@@ -1,0 +1,53 @@
+"""Bits (rows, length) uint8 and Fitness (rows,) float64: the two arrays that everything passes on.
+
+Checks live here, at the doors where arrays from outside come in; the inside trusts its arrays.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Bits = NDArray[np.uint8]
+"""Solutions: shape (rows, length), each entry 0 or 1."""
+
+Fitness = NDArray[np.float64]
+"""Their quality: shape (rows,), larger is better."""
+
+
+def check_bits(bits: ArrayLike, length: int) -> Bits:
+    """Return `bits` as a C-contiguous (rows, length) uint8 array of zeros and ones, or raise."""
+    array = np.asarray(bits)
+    if array.ndim != 2 or array.shape[1] != length:
+        raise ValueError(f"bits have shape {array.shape}; expected (rows, {length})")
+    if array.dtype != np.uint8 and array.dtype.kind not in "biuf":
+        raise ValueError(f"bits have dtype {array.dtype}; expected uint8 zeros and ones")
+    wrong = (array != 0) & (array != 1)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"bits have {array[row, column]} in row {row}, column {column}; expected 0 or 1"
+        )
+    return np.ascontiguousarray(array, dtype=np.uint8)
+
+
+def check_fitness(fitness: ArrayLike, rows: int) -> Fitness:
+    """Return `fitness` as a (rows,) float64 array of finite numbers, or raise."""
+    try:
+        array = np.asarray(fitness, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"fitness is not an array of numbers: {error}") from None
+    if array.shape != (rows,):
+        raise ValueError(
+            f"fitness has shape {array.shape} for {rows} rows; return one number a row, ({rows},)"
+        )
+    finite = np.isfinite(array)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise ValueError(
+            f"fitness has {array[row]} in row {row} of {rows}; return a finite number for every row"
+        )
+    return array
+
+
+def format_bits(row: Bits) -> str:
+    """Return one row, shape (length,), as a string of 0 and 1."""
+    return (row + ord("0")).tobytes().decode("ascii")

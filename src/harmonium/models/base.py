@@ -1,0 +1,32 @@
+"""The contract of a model: fit to parents, then sample; no half-made object in between."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from harmonium.bits import Bits
+from harmonium.specs import Spec
+
+
+class Fitted(Protocol):
+    """A distribution over bits, learned from parents."""
+
+    @property
+    def facts(self) -> Mapping[str, float]:
+        """What there is to tell about the fit, by name: epochs, edges, error …."""
+
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        """Draw `count` rows."""
+
+
+@dataclass(frozen=True)
+class Model(Spec):
+    """Base of the models: a spec whose fields are its hyperparameters."""
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> Fitted:
+        """Learn the distribution of `parents`; `previous` is the last generation's fit."""
+        raise NotImplementedError

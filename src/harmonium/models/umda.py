@@ -1,0 +1,41 @@
+"""UMDA: independent marginals (Mühlenbein and Paaß 1996), the plainest baseline."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits
+from harmonium.models.base import Fitted, Model
+
+
+@dataclass(frozen=True)
+class UMDA(Model):
+    """Every bit is drawn alone, with its frequency among the parents."""
+
+    name: ClassVar[str] = "umda"
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> "FittedUMDA":
+        """Count the ones of each bit."""
+        return FittedUMDA(parents.mean(axis=0, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class FittedUMDA:
+    """The frequency of ones of each bit, shape (length,)."""
+
+    marginals: NDArray[np.float64]
+
+    @property
+    def facts(self) -> Mapping[str, float]:
+        """Nothing to tell."""
+        return {}
+
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        """Draw each bit with its frequency."""
+        draws = rng.random((count, self.marginals.size))
+        return (draws < self.marginals).astype(np.uint8)

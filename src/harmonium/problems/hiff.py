@@ -1,0 +1,54 @@
+"""Hierarchical if-and-only-if (Watson, Hornby and Pollack 1998)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from harmonium.bits import Bits, Fitness
+from harmonium.problems.base import ProblemSpec, Structure
+from harmonium.specs import Length
+
+
+@dataclass(frozen=True)
+class HIFF(ProblemSpec):
+    """Blocks of 1, 2, 4, … equal bits each count their size, up to the whole string."""
+
+    name: ClassVar[str] = "hiff"
+
+    length: Length
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.length < 2 or self.length & (self.length - 1):
+            raise self.error("length", "a power of 2, at least 2")
+
+    @property
+    def levels(self) -> int:
+        """Number of levels above the single bits."""
+        return self.length.bit_length() - 1
+
+    @property
+    def optimum(self) -> float:
+        """All bits equal, zeros or ones: every level gives its length."""
+        return float(self.length * (self.levels + 1))
+
+    @property
+    def structure(self) -> Structure:
+        """The blocks of every level, pairs first."""
+        return tuple(
+            tuple(range(start, start + size))
+            for size in (2**level for level in range(1, self.levels + 1))
+            for start in range(0, self.length, size)
+        )
+
+    def __call__(self, bits: Bits) -> Fitness:
+        """Return the summed sizes of the blocks, at all levels, whose bits are equal."""
+        fitness = np.full(len(bits), float(self.length))
+        ones = bits.astype(bool)  # of each block: is it all ones, is it all zeros
+        zeros = ~ones
+        for level in range(1, self.levels + 1):
+            ones = ones[:, ::2] & ones[:, 1::2]
+            zeros = zeros[:, ::2] & zeros[:, 1::2]
+            fitness += 2**level * (ones | zeros).sum(axis=1)
+        return fitness

@@ -1,0 +1,108 @@
+"""Kauffman's NK landscapes, with their exact optimum."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+from numba import njit
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits, Fitness
+from harmonium.problems import nk_optimum
+from harmonium.problems.base import ProblemSpec, Structure
+from harmonium.specs import Length
+
+
+@dataclass(frozen=True)
+class NK(ProblemSpec):
+    """The mean of one random table a bit, each reading that bit and k neighbours."""
+
+    name: ClassVar[str] = "nk"
+
+    length: Length
+    k: Annotated[int, Meta(ge=0, le=16, description="neighbours of each bit")]
+    instance: Annotated[int, Meta(ge=0, description="which of the random landscapes")] = 0
+    neighbors: Annotated[
+        Literal["random", "ring"], Meta(description="drawn at random, or the next k round a ring")
+    ] = "random"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k >= self.length:
+            raise self.error("k", f"less than length={self.length}")
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """Variables each component reads, its own first: (length, k + 1)."""
+        return self._landscape[0]
+
+    @cached_property
+    def tables(self) -> NDArray[np.float64]:
+        """Value of each component for each configuration: (length, 2^(k+1)).
+
+        The component's own bit is the most significant bit of the configuration.
+        """
+        return self._landscape[1]
+
+    @property
+    def structure(self) -> Structure:
+        """The variables that each component reads."""
+        return tuple(tuple(sorted(group)) for group in self.groups.tolist()) if self.k else ()
+
+    @property
+    def optimum(self) -> float | None:
+        """Fitness of `best_bits`; none where the exact search gave up (see `nk_optimum`)."""
+        return None if self.best_bits is None else float(self(self.best_bits[None])[0])
+
+    @cached_property
+    def best_bits(self) -> Bits | None:
+        """An optimal solution, shape (length,)."""
+        if self.neighbors == "ring":
+            return nk_optimum.solve_ring(self.tables)
+        return nk_optimum.solve_general(self.groups, self.tables)
+
+    def __call__(self, bits: Bits) -> Fitness:
+        """Return the mean of the components for each row."""
+        return _evaluate(bits, self.groups, self.tables)
+
+    @cached_property
+    def _landscape(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Draw the instance from raw 64-bit words: they are the same in every NumPy release."""
+        name = [self.length, self.k, self.instance, int(self.neighbors == "ring")]
+        words = np.random.PCG64(np.random.SeedSequence(name))
+        own = np.arange(self.length)
+        if self.neighbors == "ring":
+            groups = (own[:, None] + np.arange(self.k + 1)) % self.length
+        else:
+            groups = np.column_stack([own, _draw_neighbors(words, self.length, self.k)])
+        raw = words.random_raw((self.length, 2 ** (self.k + 1)))
+        return groups, (raw >> np.uint64(11)) * 2.0**-53
+
+
+def _draw_neighbors(words: np.random.PCG64, length: int, k: int) -> NDArray[np.int64]:
+    """Draw k distinct neighbours for each variable, none of them itself: (length, k)."""
+    neighbors = np.empty((length, k), dtype=np.int64)
+    for variable in range(length):
+        others = [other for other in range(length) if other != variable]
+        for position in range(k):  # the first k steps of a Fisher-Yates shuffle
+            pick = position + int(words.random_raw()) % (length - 1 - position)
+            others[position], others[pick] = others[pick], others[position]
+        neighbors[variable] = others[:k]
+    return neighbors
+
+
+@njit(cache=True)
+def _evaluate(bits, groups, tables):  # type: ignore[no-untyped-def]
+    rows, length = bits.shape
+    fitness = np.empty(rows)
+    for row in range(rows):
+        total = 0.0
+        for component in range(length):
+            configuration = 0
+            for position in range(groups.shape[1]):
+                configuration = 2 * configuration + bits[row, groups[component, position]]
+            total += tables[component, configuration]
+        fitness[row] = total / length
+    return fitness

@@ -1,0 +1,28 @@
+"""Compile kernels before the clocks start, so that no run is charged for the first use."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from harmonium.problems import Problem, ProblemSpec
+from harmonium.search.eda import EDA
+
+_compiled: set[object] = set()
+
+
+def compile_kernels(problem: Problem, eda: EDA) -> None:
+    """Exercise the kernels of this problem and EDA on a few bits, once a process.
+
+    Numba keeps the compiled code on disk, so later processes only load it. Functions of the user's
+    own are never called here.
+    """
+    if isinstance(problem, ProblemSpec) and type(problem) not in _compiled:
+        problem(np.zeros((1, problem.length), dtype=np.uint8))
+        _compiled.add(type(problem))
+    kind = (type(eda.model), eda.replacement)
+    if kind not in _compiled:
+        search = replace(eda, population=max(20, 2 * eda.tournament)).start(length=6, seed=0)
+        for _ in range(3):
+            bits = search.ask()
+            search.tell(bits, bits.sum(axis=1))
+        _compiled.add(kind)

@@ -1,0 +1,166 @@
+"""The EDA of Algorithm 1 as ask/tell: what is wanted, and the one mutable object that does it."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import ArrayLike
+
+from harmonium.bits import Bits, check_bits, check_fitness
+from harmonium.models import Fitted, Model
+from harmonium.search.clock import Clock
+from harmonium.search.replacement import REPLACEMENTS, Population, Replacement
+from harmonium.search.selection import Indices, Pairing, select, select_pairs
+from harmonium.search.threads import one_blas_thread
+from harmonium.seeds import Part, check_seed, stream
+from harmonium.specs import Spec
+
+
+@dataclass(frozen=True)
+class EDA(Spec):
+    """An estimation of distribution algorithm: a model and the population around it."""
+
+    name: ClassVar[str] = "eda"
+
+    model: Model
+    population: Annotated[
+        int, Meta(ge=8, le=100_000_000, description="size of the population, even")
+    ] = 4000
+    tournament: Annotated[int, Meta(ge=2, description="size of a tournament")] = 2
+    pairing: Annotated[
+        Pairing, Meta(description="who meets in a tournament: anyone, or a parent and an offspring")
+    ] = "any"
+    replacement: Annotated[
+        Replacement, Meta(description="who makes room for the offspring")
+    ] = "keep-parents"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.model, Model):
+            raise self.error("model", "a model, such as harmonium.RBM()")
+        if self.population % 2:
+            raise self.error("population", "an even number")
+        if self.tournament > self.population // 2:
+            raise self.error("tournament", "at most half the population")
+        if self.pairing == "parent-offspring":
+            if self.replacement != "keep-parents":
+                raise self.error("replacement", "keep-parents with pairing=parent-offspring")
+            if self.tournament != 2:
+                raise self.error("tournament", "2 with pairing=parent-offspring")
+
+    def start(self, length: int, seed: int) -> "Search":
+        """Begin a search over strings of `length` bits."""
+        return Search(self, length, seed)
+
+
+class Search:
+    """A running EDA: `ask()` for rows, `tell()` their fitness, again and again.
+
+    >>> search = EDA(RBM(), population=1000).start(length=60, seed=1)
+    >>> while search.generation < 50:
+    ...     bits = search.ask()
+    ...     search.tell(bits, problem(bits))
+
+    The model sees every bit through a random XOR mask of the run, so that no model wins by a bias
+    towards ones. Everything else, inside and outside, has the true bits.
+    """
+
+    def __init__(self, eda: EDA, length: int, seed: int) -> None:
+        if length < 1:
+            raise ValueError(f"length is {length}; expected at least 1 bit")
+        self.eda = eda
+        self.length = length
+        self.seed = check_seed(seed)
+        self.generation = 0
+        """Models built and whose offspring were all told; 0 while the first population is new."""
+        self.evaluations = 0
+        self.best_bits: Bits | None = None
+        self.best_fitness = -np.inf
+        self.improved = 0
+        """Generation of the last improvement of the best."""
+        self.population: Population | None = None
+        self.fitted: Fitted | None = None
+        self.clock = Clock()
+        self._mask = self._rng("mask").integers(0, 2, length, dtype=np.uint8)
+        self._parents: Indices | None = None
+        self._asked = np.empty((0, length), dtype=np.uint8)
+        self._told = np.empty(0)
+
+    @property
+    def waiting(self) -> int:
+        """How many rows were asked and not yet told."""
+        return len(self._asked) - len(self._told)
+
+    @property
+    def converged(self) -> bool:
+        """Whether all of the population is one and the same solution."""
+        bits = None if self.population is None else self.population.bits
+        return bits is not None and bool((bits == bits[0]).all())
+
+    def ask(self) -> Bits:
+        """Return the rows whose fitness is wanted next; the same ones until they are told."""
+        if not self.waiting:
+            self._asked = self._randomize() if self.population is None else self._breed()
+            self._told = np.empty(0)
+        return self._asked[len(self._told) :].copy()
+
+    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
+        """Hand in the fitness of asked rows: all of them, or in pieces from the first one on."""
+        bits = check_bits(bits, self.length)
+        fitness = check_fitness(fitness, len(bits))
+        expected = self._asked[len(self._told) :][: len(bits)]
+        if len(bits) > self.waiting:
+            raise ValueError(f"told {len(bits)} rows, but {self.waiting} are waiting; ask() first")
+        if not np.array_equal(bits, expected):
+            raise ValueError("told rows differ from the asked ones; tell them in the asked order")
+        self._told = np.concatenate([self._told, fitness])
+        self._count(bits, fitness)
+        if not self.waiting:
+            self._renew(Population(self._asked, self._told))
+
+    def _randomize(self) -> Bits:
+        shape = (self.eda.population, self.length)
+        return self._rng("population").integers(0, 2, shape, dtype=np.uint8)
+
+    def _breed(self) -> Bits:
+        """Algorithm 1, lines 3 to 5: select parents, build a model, sample it."""
+        population = self.population
+        assert population is not None  # noqa: S101  # ask() randomizes first
+        self.generation += 1
+        with self.clock.charge("selection"):
+            self._parents = self._select(population)
+        with one_blas_thread():
+            with self.clock.charge("building"):
+                parents = population.bits[self._parents] ^ self._mask
+                self.fitted = self.eda.model.fit(parents, self._rng("building"), self.fitted)
+            with self.clock.charge("sampling"):
+                offspring = self.fitted.sample(len(parents), self._rng("sampling"))
+                return offspring ^ self._mask
+
+    def _renew(self, told: Population) -> None:
+        """Algorithm 1, line 6: the next population from parents and offspring."""
+        if self.population is None or self._parents is None:
+            self.population = told
+            return
+        replace = REPLACEMENTS[self.eda.replacement]
+        with self.clock.charge("selection"):
+            rng = self._rng("replacement")
+            self.population = replace(self.population, self._parents, told, rng)
+
+    def _select(self, population: Population) -> Indices:
+        rng = self._rng("selection")
+        first = self._parents is None  # the first generation has no parents to pair
+        if self.eda.pairing == "parent-offspring" and not first:
+            return select_pairs(population.fitness, rng)
+        return select(population.fitness, self.eda.tournament, rng)
+
+    def _count(self, bits: Bits, fitness: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> None:
+        self.evaluations += len(fitness)
+        best = int(fitness.argmax()) if len(fitness) else 0
+        if len(fitness) and fitness[best] > self.best_fitness:
+            self.best_bits, self.best_fitness = bits[best].copy(), float(fitness[best])
+            self.improved = self.generation
+
+    def _rng(self, part: Part) -> np.random.Generator:
+        return stream(self.seed, part, self.generation)

@@ -1,0 +1,116 @@
+"""Replacement: which of parents, offspring and the rest make the next population."""
+
+from typing import Final, Literal, NamedTuple, Protocol, get_args
+
+import numpy as np
+from numba import njit
+
+from harmonium.bits import Bits, Fitness
+from harmonium.search.selection import Indices
+
+
+class Population(NamedTuple):
+    """Solutions and their fitness, row by row."""
+
+    bits: Bits
+    fitness: Fitness
+
+    def take(self, rows: Indices) -> "Population":
+        """Return these rows."""
+        return Population(self.bits[rows], self.fitness[rows])
+
+    def join(self, other: "Population") -> "Population":
+        """Return these rows followed by those of another."""
+        return Population(
+            np.concatenate([self.bits, other.bits]), np.concatenate([self.fitness, other.fitness])
+        )
+
+
+class Replace(Protocol):
+    """A replacement: the next population from this one, its parents and their offspring."""
+
+    def __call__(
+        self,
+        population: Population,
+        parents: Indices,
+        offspring: Population,
+        rng: np.random.Generator,
+    ) -> Population:
+        """Return a population of the same size."""
+
+
+def keep_parents(
+    population: Population, parents: Indices, offspring: Population, rng: np.random.Generator
+) -> Population:
+    """Algorithm 1 of the paper: parents ∪ offspring, parents first."""
+    return population.take(parents).join(offspring)
+
+
+def replace_worst(
+    population: Population, parents: Indices, offspring: Population, rng: np.random.Generator
+) -> Population:
+    """Let the offspring take the places of the worst, ties at random."""
+    shuffled = rng.permutation(len(population.fitness))
+    order = shuffled[np.argsort(population.fitness[shuffled], kind="stable")]
+    return population.take(order[len(offspring.fitness) :]).join(offspring)
+
+
+def replace_restricted(
+    population: Population, parents: Indices, offspring: Population, rng: np.random.Generator
+) -> Population:
+    """Restricted tournament replacement (Harik 1995), which keeps niches apart.
+
+    Each offspring in turn meets a window of members drawn at random and takes the place of the one
+    nearest to it in Hamming distance, if it is fitter. Window: min(length, population / 20).
+    """
+    size, length = population.bits.shape
+    window = max(1, min(length, size // 20))
+    windows = rng.integers(0, size, (len(offspring.fitness), window), dtype=np.int32)
+    bits, fitness = population.bits.copy(), population.fitness.copy()
+    _replace_restricted(bits, _pack(bits), fitness, *offspring, _pack(offspring.bits), windows)
+    return Population(bits, fitness)
+
+
+def _pack(bits: Bits) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
+    """Pack rows into 64-bit words: (rows, ⌈length / 64⌉)."""
+    words = -(-bits.shape[1] // 64)
+    packed = np.zeros((len(bits), words * 8), dtype=np.uint8)
+    filled = np.packbits(bits, axis=1)
+    packed[:, : filled.shape[1]] = filled
+    return packed.view(np.uint64)
+
+
+@njit(cache=True)
+def _count_ones(word):  # type: ignore[no-untyped-def]
+    """Population count by parallel sums; LLVM turns it into one instruction where there is one."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@njit(cache=True)
+def _replace_restricted(bits, packed, fitness, new_bits, new_fitness, new_packed, windows):  # type: ignore[no-untyped-def]
+    for row in range(new_fitness.size):
+        nearest = -1
+        least = np.uint64(0xFFFFFFFFFFFFFFFF)
+        for member in windows[row]:
+            distance = np.uint64(0)
+            for word in range(packed.shape[1]):
+                distance += _count_ones(packed[member, word] ^ new_packed[row, word])
+            if distance < least:
+                least = distance
+                nearest = member
+        if new_fitness[row] > fitness[nearest]:
+            fitness[nearest] = new_fitness[row]
+            packed[nearest] = new_packed[row]
+            bits[nearest] = new_bits[row]
+
+
+Replacement = Literal["keep-parents", "worst", "rtr"]
+
+REPLACEMENTS: Final[dict[Replacement, Replace]] = dict(
+    zip(get_args(Replacement), (keep_parents, replace_worst, replace_restricted), strict=True)
+)

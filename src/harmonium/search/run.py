@@ -1,0 +1,73 @@
+"""One run: a problem, an EDA, a seed, and rules when to stop. Written on ask/tell alone."""
+
+import secrets
+import time
+from collections.abc import Callable
+
+from harmonium.bits import check_fitness
+from harmonium.problems import Problem
+from harmonium.search.compiling import compile_kernels
+from harmonium.search.eda import EDA, Search
+from harmonium.search.result import Generation, Result
+from harmonium.search.stopping import Reason, Stop, is_solved
+from harmonium.specs import Spec
+
+
+def run(
+    problem: Problem,
+    eda: EDA,
+    *,
+    stop: Stop | None = None,
+    seed: int | None = None,
+    callback: Callable[[Search], object] | None = None,
+) -> Result:
+    """Search for the best bits of `problem` and tell what happened.
+
+    The same seed gives the same result, times apart; without one, a fresh seed is drawn and told in
+    the result. `callback` is called after every generation; the run ends when it returns True.
+    """
+    compile_kernels(problem, eda)
+    optimum = problem.optimum  # may itself be a search: before the clocks start
+    stop = stop or Stop()
+    search = eda.start(problem.length, secrets.randbits(32) if seed is None else seed)
+    started = time.perf_counter()
+    trace: list[Generation] = []
+    reason: Reason | None = None
+    while reason is None:
+        bits = search.ask()[: stop.rows_left(search)]
+        with search.clock.charge("fitness"):
+            fitness = check_fitness(problem(bits), len(bits))
+        search.tell(bits, fitness)
+        reason = stop.reason(search, optimum, time.perf_counter() - started)
+        if not search.waiting:
+            trace.append(_trace(search))
+            if callback and callback(search) is True:
+                reason = reason or "callback"
+    assert search.best_bits is not None  # noqa: S101  # at least one row was told
+    return Result(
+        problem=str(problem) if isinstance(problem, Spec) else type(problem).__name__,
+        model=str(eda.model),
+        population=eda.population,
+        seed=search.seed,
+        solved=is_solved(search.best_fitness, optimum),
+        best_fitness=search.best_fitness,
+        optimum=optimum,
+        best_bits=search.best_bits,
+        evaluations=search.evaluations,
+        generations=search.generation,
+        stopped_by=reason,
+        cpu_seconds=dict(search.clock.seconds),
+        wall_seconds=time.perf_counter() - started,
+        trace=tuple(trace),
+    )
+
+
+def _trace(search: Search) -> Generation:
+    assert search.population is not None  # noqa: S101  # all asked rows were told
+    return Generation(
+        generation=search.generation,
+        evaluations=search.evaluations,
+        best=search.best_fitness,
+        mean=float(search.population.fitness.mean()),
+        facts=dict(search.fitted.facts) if search.fitted else {},
+    )

@@ -1,0 +1,40 @@
+"""One seed → independent, reproducible streams for every part and every generation of a run.
+
+A stream is named by (seed, part, generation), never by how many numbers were drawn before it. So a
+run can be resumed from its population alone, and a change in one part does not move the draws of
+another.
+"""
+
+from typing import Final, Literal
+
+import numpy as np
+
+Part = Literal["mask", "population", "selection", "building", "sampling", "replacement"]
+
+# The numbers are part of what a seed means: append new parts, never renumber.
+_PARTS: Final[dict[Part, int]] = {
+    "mask": 0,
+    "population": 1,
+    "selection": 2,
+    "building": 3,
+    "sampling": 4,
+    "replacement": 5,
+}
+
+
+def check_seed(seed: object) -> int:
+    """Return `seed` as a non-negative int, or raise."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed is {seed!r}; expected an integer ≥ 0")
+    return int(seed)
+
+
+def stream(seed: int, part: Part, generation: int = 0) -> np.random.Generator:
+    """Return the generator of one part of a run in one generation."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(_PARTS[part], generation))
+    return np.random.Generator(np.random.PCG64(sequence))
+
+
+def draw_key(rng: np.random.Generator) -> np.uint64:
+    """Draw the 64-bit key under which a kernel makes its own counter-based stream."""
+    return np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
