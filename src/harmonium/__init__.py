@@ -1,6 +1,6 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
-from harmonium.models import UMDA, Model, models
+from harmonium.models import RBM, UMDA, Model, PaperRBM, models
 from harmonium.problems import HIFF, NK, OneMax, Problem, Trap, problems
 from harmonium.search import EDA, Result, Search, Stop, run
 
@@ -10,9 +10,11 @@ __all__ = [
     "EDA",
     "HIFF",
     "NK",
+    "RBM",
     "UMDA",
     "Model",
     "OneMax",
+    "PaperRBM",
     "Problem",
     "Result",
     "Search",

@@ -1,0 +1,222 @@
+"""Restricted Boltzmann machines: the paper's, with every choice a field, and our best setting."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits
+from harmonium.models.base import Fitted, Model
+from harmonium.models.kernels import rbm as kernels
+from harmonium.seeds import draw_key
+
+Floats = NDArray[np.float32]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+@dataclass(frozen=True)
+class RBM(Model):
+    """A restricted Boltzmann machine trained by contrastive divergence."""
+
+    name: ClassVar[str] = "rbm"
+
+    hidden: Annotated[
+        Annotated[int, Meta(ge=1)] | Literal["n/2", "n"],
+        Meta(description="hidden units: half as many as bits, as many, or a number"),
+    ] = "n/2"
+    # How a gradient is made
+    cd_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of contrastive divergence")] = 1
+    persistent: Annotated[bool, Meta(description="chains go on from update to update")] = False
+    centered: Annotated[bool, Meta(description="centred gradients")] = True
+    positive: Annotated[
+        Literal["samples", "probabilities"],
+        Meta(description="hidden units in the positive phase: drawn (paper) or their probabilities"),
+    ] = "samples"
+    # How it is followed
+    batch: Annotated[int, Meta(ge=1, description="rows in an update")] = 50
+    rate: Annotated[float, Meta(ge=0, description="learning rate of the weights")] = 0.5
+    bias_rate: Annotated[float, Meta(ge=0, description="learning rate of the biases")] = 0.5
+    momentum: Annotated[Share, Meta(description="share of the last update in this one")] = 0.5
+    bias_momentum: Annotated[bool, Meta(description="momentum for biases too")] = False
+    weight_cost: Annotated[float, Meta(ge=0, description="L2 cost of the weights")] = 0.0001
+    # Where it starts
+    warm_start: Annotated[bool, Meta(description="start from the last generation's RBM")] = True
+    weight_spread: Annotated[
+        float, Meta(ge=0, description="standard deviation of the first weights")
+    ] = 0.001
+    marginal_clip: Annotated[
+        float, Meta(gt=0, lt=0.5, description="marginals are kept this far from 0 and 1")
+    ] = 0.005
+    # How the error steers it: γ is the share of the whole decrease made in the last quarter
+    max_epochs: Annotated[int, Meta(ge=1, description="passes over the parents, at most")] = 20
+    error: Annotated[
+        Literal["probabilities", "samples"],
+        Meta(description="reconstruction error from probabilities, or from draws as in the text"),
+    ] = "probabilities"
+    error_every: Annotated[int, Meta(ge=1, description="epochs between two errors")] = 2
+    final_momentum: Annotated[Share, Meta(description="momentum once γ is small")] = 0.5
+    momentum_below: Annotated[Share, Meta(description="γ at which momentum rises; 0: never")] = 0.0
+    halve_below: Annotated[Share, Meta(description="γ at which both rates halve; 0: never")] = 0.0
+    stop_below: Annotated[Share, Meta(description="γ at which training stops; 0: never")] = 0.0
+    first_decrease: Annotated[
+        Share, Meta(description="relative decrease of the error before γ counts")
+    ] = 0.0
+    validation: Annotated[Share, Meta(description="share of rows held back to see overfitting")] = 0.0
+    stop_gap: Annotated[
+        Share, Meta(description="gap to the validation error at which training stops; 0: never")
+    ] = 0.0
+    gap: Annotated[
+        Literal["absolute", "relative"], Meta(description="how the gap is measured")
+    ] = "absolute"
+    # How it is sampled
+    gibbs_steps: Annotated[int, Meta(ge=1, description="Gibbs steps from the parents")] = 25
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> "FittedRBM":
+        """Train on the parents; epoch by epoch, steered by the reconstruction error."""
+        rows = rng.permutation(len(parents))
+        held_back = int(len(parents) * self.validation)
+        visible = parents.astype(np.float32)
+        seen, unseen = visible[rows[held_back:]], visible[rows[:held_back]]
+        machine = self._start(seen, rng, previous)
+        key = draw_key(rng)
+        momenta = [np.zeros_like(weights) for weights in machine]
+        chains = seen[: self.batch].copy() if self.persistent else seen[:0]
+        control = _Control(self)
+        control.watch(0, machine, seen, unseen, key)
+        epoch = 0
+        while epoch < self.max_epochs and not control.stop:
+            kernels.train_epoch(
+                seen,
+                rng.permutation(len(seen)),
+                *machine,
+                *momenta,
+                chains,
+                self.batch,
+                self.cd_steps,
+                np.float32(self.rate * control.rate),
+                np.float32(self.bias_rate * control.rate),
+                np.float32(control.momentum),
+                np.float32(control.momentum if self.bias_momentum else 0.0),
+                np.float32(self.weight_cost),
+                self.centered,
+                self.positive == "samples",
+                key,
+                epoch,
+            )
+            epoch += 1
+            if epoch % self.error_every == 0:
+                control.watch(epoch, machine, seen, unseen, key)
+        return FittedRBM(*machine, visible, self.gibbs_steps, {"epochs": epoch, **control.facts})
+
+    def _start(
+        self, seen: Floats, rng: np.random.Generator, previous: Fitted | None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return the first weights and biases: the last generation's, or small random weights."""
+        length = seen.shape[1]
+        if self.warm_start and isinstance(previous, FittedRBM):
+            return previous.weights.copy(), previous.visible_bias.copy(), previous.hidden_bias.copy()
+        sizes = {"n/2": max(1, length // 2), "n": length}
+        hidden = sizes[self.hidden] if isinstance(self.hidden, str) else self.hidden
+        weights = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)
+        marginals = seen.mean(axis=0).clip(self.marginal_clip, 1 - self.marginal_clip)
+        return weights, np.log(marginals / (1 - marginals)), np.zeros(hidden, np.float32)
+
+
+@dataclass(frozen=True)
+class PaperRBM(RBM):
+    """The RBM of the paper; docs/paper.md says how its open points are read."""
+
+    name: ClassVar[str] = "rbm-paper"
+
+    centered: bool = False
+    batch: int = 100
+    rate: float = 0.05
+    final_momentum: float = 0.8
+    warm_start: bool = False
+    max_epochs: int = 1000
+    momentum_below: float = 0.1
+    halve_below: float = 0.05
+    stop_below: float = 0.01
+    validation: float = 0.1
+    stop_gap: float = 0.02
+
+
+@dataclass
+class _Control:
+    """The paper's parameter control: rates, momentum and the end of training, from the error."""
+
+    rbm: RBM
+    rate: float = 1.0
+    momentum: float = field(init=False)
+    stop: bool = False
+    facts: dict[str, float] = field(default_factory=dict)
+    errors: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.momentum = self.rbm.momentum
+
+    def watch(
+        self,
+        epoch: int,
+        machine: tuple[Floats, Floats, Floats],
+        seen: Floats,
+        unseen: Floats,
+        key: np.uint64,
+    ) -> None:
+        """Measure the error, where a rule needs it, and apply the rules."""
+        rbm = self.rbm
+        if not (rbm.momentum_below or rbm.halve_below or rbm.stop_below or rbm.stop_gap):
+            return
+        sampled = rbm.error == "samples"
+        fresh = key ^ np.uint64(2**63 + epoch)
+        error = kernels.reconstruction_error(seen, *machine, sampled, fresh)
+        self.errors.append(error)
+        self.facts["error"] = error
+        if epoch == 0:
+            return
+        decrease = self._decrease()
+        self.facts["decrease"] = decrease
+        if decrease < rbm.momentum_below:
+            self.momentum = rbm.final_momentum
+        if decrease < rbm.halve_below:
+            self.rate = 0.5
+        self.stop = decrease < rbm.stop_below
+        if rbm.stop_gap and len(unseen):
+            validation = kernels.reconstruction_error(unseen, *machine, sampled, fresh + np.uint64(1))
+            gap = abs(error - validation) / (validation if rbm.gap == "relative" else 1.0)
+            self.facts["gap"] = gap
+            self.stop |= gap >= rbm.stop_gap
+
+    def _decrease(self) -> float:
+        """Return γ: how much of the error's decrease fell into the last quarter of the epochs."""
+        first, last = self.errors[0], self.errors[-1]
+        now = len(self.errors) - 1
+        earlier = self.errors[int(0.75 * now)]
+        if last >= first * (1 - self.rbm.first_decrease):
+            return np.inf  # nothing learned yet
+        return (earlier - last) / (first - last)
+
+
+@dataclass(frozen=True)
+class FittedRBM:
+    """Weights (length, hidden) and biases of a trained RBM, and the parents its chains start from."""
+
+    weights: Floats
+    visible_bias: Floats
+    hidden_bias: Floats
+    parents: Floats
+    gibbs_steps: int
+    facts: Mapping[str, float]
+
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        """Run a Gibbs chain from each of `count` parents, again from the first when they run out."""
+        chains = np.resize(self.parents, (count, self.parents.shape[1]))
+        kernels.gibbs(
+            chains, self.weights, self.visible_bias, self.hidden_bias, self.gibbs_steps, draw_key(rng)
+        )
+        return chains.astype(np.uint8)
