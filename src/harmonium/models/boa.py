@@ -1,0 +1,71 @@
+"""BOA: a Bayesian network, built greedily by BIC (Pelikan, Goldberg and Cantú-Paz 1999)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits
+from harmonium.models.base import Fitted, Model
+from harmonium.models.kernels import boa as kernels
+from harmonium.seeds import draw_key
+
+
+@dataclass(frozen=True)
+class BOA(Model):
+    """A Bayesian network: edges are added while the BIC of the parents gains by one."""
+
+    name: ClassVar[str] = "boa"
+
+    max_parents: Annotated[
+        int, Meta(ge=1, le=14, description="parents a bit may have; bounds time and memory")
+    ] = 8
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> "FittedBOA":
+        """Build the network, then its conditional tables."""
+        sources, counts, states = kernels.build(parents, self.max_parents)
+        table, first = kernels.tabulate_conditionals(states, counts)
+        order = kernels.sort_children(sources, counts)
+        return FittedBOA(sources, counts, order, table, first)
+
+
+@dataclass(frozen=True)
+class FittedBOA:
+    """A Bayesian network over the bits, with the probability of a one in each configuration."""
+
+    sources: NDArray[np.int64]
+    """Parents of each bit, padded: (length, max_parents)."""
+    counts: NDArray[np.int64]
+    """How many of them there are: (length,)."""
+    order: NDArray[np.int64]
+    """Bits, each after its parents: (length,)."""
+    table: NDArray[np.float32]
+    """P(bit = 1 | configuration), bit after bit; parent t is bit t of the configuration."""
+    first: NDArray[np.int64]
+    """Where the table of each bit begins: (length + 1,)."""
+
+    @property
+    def facts(self) -> Mapping[str, float]:
+        """How large the network is."""
+        return {"edges": float(self.counts.sum()), "max_parents": float(self.counts.max())}
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """The edges (parent, child)."""
+        return [
+            (int(source), child)
+            for child, count in enumerate(self.counts)
+            for source in self.sources[child, :count]
+        ]
+
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        """Draw rows bit by bit, each given its parents."""
+        rows: Bits = kernels.sample(
+            count, self.sources, self.counts, self.order, self.table, self.first, draw_key(rng)
+        )
+        return rows

@@ -1,0 +1,174 @@
+"""Greedy Bayesian networks by BIC: structure, conditional tables, ancestral sampling.
+
+Bits come as rows (N, n) uint8. The state of a row for a child is 2·configuration + child's bit, where
+bit t of the configuration is the child's parent t.
+"""
+
+import numpy as np
+from numba import njit
+
+from harmonium.models.kernels.draws import fork, uniform
+
+
+@njit(cache=True)
+def build(rows, max_parents):  # type: ignore[no-untyped-def]
+    """Add the edge with the largest gain in BIC, Eq. (1), until none gains or all would close a cycle.
+
+    Return the parents of each child, (n, max_parents), how many there are, (n,), and the state of
+    every row for every child, (n, N).
+    """
+    count, n = rows.shape
+    columns = np.ascontiguousarray(rows.T)
+    states = columns.astype(np.uint16)
+    parents = np.zeros((n, max_parents), np.int64)
+    known = np.zeros(n, np.int64)
+    plogp = _tabulate(count)
+    counts = np.empty((1 << max_parents, n), np.int32)
+    above = np.zeros((n, n), np.bool_)  # above[a, d]: a is d or an ancestor of d
+    gains = np.empty((n, n))  # gains[child, parent]
+    best = np.empty(n, np.int64)  # of each child, the parent with the largest gain
+    for child in range(n):
+        above[child, child] = True
+        score_parents(rows, states[child], 0, plogp, counts, gains[child])
+        gains[child, child] = -np.inf
+        best[child] = np.argmax(gains[child])
+    while True:
+        child = 0
+        for other in range(1, n):
+            if gains[other, best[other]] > gains[child, best[child]]:
+                child = other
+        parent = best[child]
+        if not gains[child, parent] > 0.0:
+            return parents, known, states
+        parents[child, known[child]] = parent
+        known[child] += 1
+        for row in range(count):
+            states[child, row] |= np.uint16(columns[parent, row]) << np.uint16(known[child])
+        _join(above, gains, best, parent, child)
+        if known[child] < max_parents:
+            score_parents(rows, states[child], known[child], plogp, counts, gains[child])
+        else:
+            gains[child] = -np.inf
+        for other in range(n):
+            if above[child, other]:
+                gains[child, other] = -np.inf
+        for position in range(known[child]):
+            gains[child, parents[child, position]] = -np.inf
+        best[child] = np.argmax(gains[child])
+
+
+@njit(cache=True)
+def _tabulate(count):  # type: ignore[no-untyped-def]
+    """Return c·log2(c) for c = 0 … count."""
+    plogp = np.zeros(count + 1)
+    for c in range(2, count + 1):
+        plogp[c] = c * np.log2(c)
+    return plogp
+
+
+@njit(cache=True)
+def score_parents(rows, states, known, plogp, counts, gains):  # type: ignore[no-untyped-def]
+    """Write into `gains` (n,) what each candidate would add to the BIC as parent number known + 1.
+
+    With counts c, -H(X|Π)·N = Σ c(x,π)·log2 c(x,π) - Σ c(π)·log2 c(π), from Eq. (2). All candidates
+    are counted in one pass: the bits of a row are added to the counters of its state.
+    """
+    count, n = rows.shape
+    size = 2 << known
+    total = np.zeros(size, np.int64)
+    for state in range(size):
+        for candidate in range(n):
+            counts[state, candidate] = 0
+    for row in range(count):
+        state = states[row]
+        total[state] += 1
+        for candidate in range(n):
+            counts[state, candidate] += rows[row, candidate]
+    penalty = (1 << known) * np.log2(count) / 2  # 2^(|Π|+1) - 2^|Π| more parameters
+    for candidate in range(n):
+        gains[candidate] = -penalty
+    for state in range(0, size, 2):
+        zeros, ones = total[state], total[state + 1]
+        before = plogp[zeros] + plogp[ones] - plogp[zeros + ones]
+        for candidate in range(n):
+            zeros_on, ones_on = counts[state, candidate], counts[state + 1, candidate]
+            on = zeros_on + ones_on
+            after = plogp[zeros_on] + plogp[ones_on] - plogp[on]
+            after += plogp[zeros - zeros_on] + plogp[ones - ones_on] - plogp[zeros + ones - on]
+            gains[candidate] += after - before
+
+
+@njit(cache=True)
+def _join(above, gains, best, parent, child):  # type: ignore[no-untyped-def]
+    """Note that all above `parent` are now above all below `child`, and forbid what closes a cycle."""
+    n = len(above)
+    for ancestor in range(n):
+        if not above[ancestor, parent]:
+            continue
+        for descendant in range(n):
+            if above[child, descendant]:
+                above[ancestor, descendant] = True
+                gains[ancestor, descendant] = -np.inf
+        best[ancestor] = np.argmax(gains[ancestor])
+
+
+@njit(cache=True)
+def tabulate_conditionals(states, known):  # type: ignore[no-untyped-def]
+    """Return P(child = 1 | configuration) of all children in one array, and where each begins.
+
+    A configuration never seen gets the child's marginal.
+    """
+    n, count = states.shape
+    first = np.zeros(n + 1, np.int64)
+    for child in range(n):
+        first[child + 1] = first[child] + (1 << known[child])
+    table = np.empty(first[n], np.float32)
+    for child in range(n):
+        size = 1 << known[child]
+        seen = np.zeros(2 * size, np.int64)
+        for row in range(count):
+            seen[states[child, row]] += 1
+        marginal = seen[1::2].sum() / count
+        for configuration in range(size):
+            zeros, ones = seen[2 * configuration], seen[2 * configuration + 1]
+            seen_often = zeros + ones > 0
+            table[first[child] + configuration] = ones / (zeros + ones) if seen_often else marginal
+    return table, first
+
+
+@njit(cache=True)
+def sort_children(parents, known):  # type: ignore[no-untyped-def]
+    """Return the children in topological order, each after its parents."""
+    n = len(known)
+    order = np.empty(n, np.int64)
+    placed = np.zeros(n, np.bool_)
+    done = 0
+    while done < n:
+        for child in range(n):
+            ready = not placed[child]
+            for position in range(known[child]):
+                ready = ready and placed[parents[child, position]]
+            if ready:
+                order[done] = child
+                placed[child] = True
+                done += 1
+    return order
+
+
+@njit(cache=True, error_model="numpy")
+def sample(count, parents, known, order, table, first, key):  # type: ignore[no-untyped-def]
+    """Draw `count` rows, child after child in topological order."""
+    n = len(known)
+    columns = np.empty((n, count), np.uint8)
+    configuration = np.empty(count, np.uint32)
+    for child in order:
+        configuration[:] = 0
+        for position in range(known[child]):
+            column = columns[parents[child, position]]
+            for row in range(count):
+                configuration[row] |= np.uint32(column[row]) << np.uint32(position)
+        low, high = fork(key, child)
+        mine = table[first[child] : first[child + 1]]
+        for row in range(count):
+            columns[child, row] = uniform(low, high, np.uint32(row)) < mine[configuration[row]]
+    return np.ascontiguousarray(columns.T)
