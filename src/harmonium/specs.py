@@ -209,5 +209,9 @@ def _description(annotation: Any) -> str:
 
 @cache
 def _annotations(cls: type[Spec]) -> dict[str, Any]:
-    hints = get_type_hints(cls, include_extras=True)
+    """Return the annotation of each field; a subclass may change a default, not the annotation."""
+    hints: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        for field, hint in get_type_hints(base, include_extras=True).items():
+            hints.setdefault(field, hint)
     return {field.name: hints[field.name] for field in fields(cls)}

@@ -142,6 +142,7 @@ class PaperRBM(RBM):
     momentum_below: float = 0.1
     halve_below: float = 0.05
     stop_below: float = 0.01
+    first_decrease: float = 0.02
     validation: float = 0.1
     stop_gap: float = 0.02
 

@@ -1,0 +1,62 @@
+"""A live line on the terminal while runs go on; silent when nobody watches."""
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from harmonium.search import Search
+
+
+class Progress:
+    """One line: which run, its generation, best and mean fitness, evaluations, time."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(console=console, transient=True, refresh_per_second=10)
+        self._watched = console.is_terminal
+        self._label = ""
+        self._optimum: float | None = None
+        self._started = time.perf_counter()
+
+    def __enter__(self) -> "Progress":
+        if self._watched:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._watched:
+            self._live.stop()
+
+    def prepare(self) -> None:
+        """Say that the first use takes its time."""
+        self._draw("preparing: the first use compiles kernels, which takes about half a minute")
+
+    def begin(self, label: str, optimum: float | None) -> None:
+        """Announce the next run."""
+        self._label, self._optimum = label, optimum
+        self._draw(label)
+
+    def show(self, search: Search) -> None:
+        """Show where a run is; made to be the callback of `run`."""
+        if not self._watched or search.population is None:
+            return
+        goal = "" if self._optimum is None else f" of {self._optimum:g}"
+        self._draw(
+            f"{self._label} · generation {search.generation} · best {search.best_fitness:g}{goal}"
+            f" · mean {search.population.fitness.mean():.4g} · {search.evaluations:,} evaluations"
+        )
+
+    def _draw(self, words: str) -> None:
+        if self._watched:
+            seconds = time.perf_counter() - self._started
+            line = f" {words} · {seconds:.0f} s" if seconds >= 1 else f" {words}"
+            text = Text(line, no_wrap=True, overflow="ellipsis")
+            self._live.update(Spinner("dots", text))
