@@ -45,7 +45,7 @@ class Spec:
         ]
         return ":".join([self.name, ",".join(settings)]) if settings else self.name
 
-    def error(self, field: str, expected: str) -> SpecError:
+    def refusal(self, field: str, expected: str) -> SpecError:
         """Return the error that says what a field should have been."""
         return SpecError(f"{self.name}: {field} is {getattr(self, field)!r}; expected {expected}")
 
@@ -55,9 +55,9 @@ class Spec:
         try:
             converted: object = msgspec.convert(value, annotation)
         except msgspec.ValidationError:
-            raise self.error(field, describe_type(annotation)) from None
+            raise self.refusal(field, describe_type(annotation)) from None
         if isinstance(converted, float) and not math.isfinite(converted):
-            raise self.error(field, describe_type(annotation))
+            raise self.refusal(field, describe_type(annotation))
         return converted
 
 
@@ -175,23 +175,18 @@ def describe_type(annotation: Any) -> str:
 
 
 def _describe(info: inspect.Type) -> str:
-    match info:
-        case inspect.Metadata(type=inner):
-            return _describe(inner)
-        case inspect.UnionType(types=types):
-            return " or ".join(_describe(member) for member in types)
-        case inspect.LiteralType(values=values):
-            words = [str(value) for value in values]
-            return words[0] if len(words) == 1 else "one of " + ", ".join(words)
-        case inspect.IntType():
-            return "an integer" + _describe_bounds(info)
-        case inspect.FloatType():
-            return "a number" + _describe_bounds(info)
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.NoneType():
-            return "none"
-    return type(info).__name__
+    if isinstance(info, inspect.Metadata):
+        return _describe(info.type)
+    if isinstance(info, inspect.UnionType):
+        return " or ".join(_describe(member) for member in info.types)
+    if isinstance(info, inspect.LiteralType):
+        words = ", ".join(str(value) for value in info.values)
+        return "one of " + words if len(info.values) > 1 else words
+    if isinstance(info, inspect.IntType | inspect.FloatType):
+        noun = "an integer" if isinstance(info, inspect.IntType) else "a number"
+        return noun + _describe_bounds(info)
+    plain = {inspect.BoolType: "true or false", inspect.NoneType: "none"}
+    return plain.get(type(info), type(info).__name__)
 
 
 def _describe_bounds(info: inspect.IntType | inspect.FloatType) -> str:
@@ -208,7 +203,7 @@ def _description(annotation: Any) -> str:
 
 
 @cache
-def _annotations(cls: type[Spec]) -> dict[str, Any]:
+def _annotations(cls: Any) -> dict[str, Any]:
     """Return the annotation of each field; a subclass may change a default, not the annotation."""
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):

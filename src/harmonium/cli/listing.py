@@ -8,7 +8,7 @@ from rich.table import Table
 from harmonium.cli.terminal import output
 from harmonium.models import models
 from harmonium.problems import problems
-from harmonium.specs import Registry, describe_fields
+from harmonium.specs import Registry, Spec, describe_fields
 
 
 def list_problems() -> None:
@@ -27,8 +27,8 @@ def _list(registry: Registry[Any]) -> None:
         summary = (inspect.getdoc(cls) or "").splitlines()[0]
         console.print(f"{cls.name}: {summary}", style="bold")
         infos = describe_fields(cls)
-        base = cls.__base__
-        if base in registry:  # the same fields with other defaults: show those only
+        base: type[Spec] = cls.__mro__[1]
+        if base in set(registry):  # the same fields with other defaults: show those only
             known = describe_fields(base)
             infos = [info for info, same in zip(infos, known, strict=True) if info != same]
             console.print(f"  as {base.name}, but for")

@@ -6,14 +6,13 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.models.base import Fitted, Model
 from harmonium.models.kernels import rbm as kernels
+from harmonium.models.kernels.rbm import Floats, Machine
 from harmonium.seeds import draw_key
 
-Floats = NDArray[np.float32]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
@@ -33,7 +32,9 @@ class RBM(Model):
     centered: Annotated[bool, Meta(description="centred gradients")] = True
     positive: Annotated[
         Literal["samples", "probabilities"],
-        Meta(description="hidden units in the positive phase: drawn (paper) or their probabilities"),
+        Meta(
+            description="hidden units in the positive phase: drawn (paper) or their probabilities"
+        ),
     ] = "samples"
     # How it is followed
     batch: Annotated[int, Meta(ge=1, description="rows in an update")] = 50
@@ -64,13 +65,15 @@ class RBM(Model):
     first_decrease: Annotated[
         Share, Meta(description="relative decrease of the error before γ counts")
     ] = 0.0
-    validation: Annotated[Share, Meta(description="share of rows held back to see overfitting")] = 0.0
+    validation: Annotated[Share, Meta(description="share of rows held back to see overfitting")] = (
+        0.0
+    )
     stop_gap: Annotated[
         Share, Meta(description="gap to the validation error at which training stops; 0: never")
     ] = 0.0
-    gap: Annotated[
-        Literal["absolute", "relative"], Meta(description="how the gap is measured")
-    ] = "absolute"
+    gap: Annotated[Literal["absolute", "relative"], Meta(description="how the gap is measured")] = (
+        "absolute"
+    )
     # How it is sampled
     gibbs_steps: Annotated[int, Meta(ge=1, description="Gibbs steps from the parents")] = 25
 
@@ -83,48 +86,47 @@ class RBM(Model):
         visible = parents.astype(np.float32)
         seen, unseen = visible[rows[held_back:]], visible[rows[:held_back]]
         machine = self._start(seen, rng, previous)
-        key = draw_key(rng)
-        momenta = [np.zeros_like(weights) for weights in machine]
+        last = Machine(*(np.zeros_like(weights) for weights in machine))
         chains = seen[: self.batch].copy() if self.persistent else seen[:0]
+        scratch = kernels.make_scratch(self.batch, *machine.W.shape)
+        key = draw_key(rng)
         control = _Control(self)
         control.watch(0, machine, seen, unseen, key)
         epoch = 0
         while epoch < self.max_epochs and not control.stop:
-            kernels.train_epoch(
-                seen,
-                rng.permutation(len(seen)),
-                *machine,
-                *momenta,
-                chains,
-                self.batch,
-                self.cd_steps,
-                np.float32(self.rate * control.rate),
-                np.float32(self.bias_rate * control.rate),
-                np.float32(control.momentum),
-                np.float32(control.momentum if self.bias_momentum else 0.0),
-                np.float32(self.weight_cost),
-                self.centered,
-                self.positive == "samples",
-                key,
-                epoch,
-            )
+            order = rng.permutation(len(seen))
+            rule = self._rule(control)
+            kernels.train_epoch(seen, order, machine, last, chains, rule, scratch, key, epoch)
             epoch += 1
             if epoch % self.error_every == 0:
                 control.watch(epoch, machine, seen, unseen, key)
-        return FittedRBM(*machine, visible, self.gibbs_steps, {"epochs": epoch, **control.facts})
+        facts = {"epochs": float(epoch), **control.facts}
+        return FittedRBM(machine, visible, self.gibbs_steps, facts)
 
-    def _start(
-        self, seen: Floats, rng: np.random.Generator, previous: Fitted | None
-    ) -> tuple[Floats, Floats, Floats]:
+    def _rule(self, control: "_Control") -> kernels.Rule:
+        """Return what the kernel does in this epoch."""
+        return kernels.Rule(
+            batch=self.batch,
+            steps=self.cd_steps,
+            rate=np.float32(self.rate * control.rate),
+            bias_rate=np.float32(self.bias_rate * control.rate),
+            momentum=np.float32(control.momentum),
+            bias_momentum=np.float32(control.momentum if self.bias_momentum else 0.0),
+            weight_cost=np.float32(self.weight_cost),
+            centered=self.centered,
+            sampled=self.positive == "samples",
+        )
+
+    def _start(self, seen: Floats, rng: np.random.Generator, previous: Fitted | None) -> Machine:
         """Return the first weights and biases: the last generation's, or small random weights."""
         length = seen.shape[1]
         if self.warm_start and isinstance(previous, FittedRBM):
-            return previous.weights.copy(), previous.visible_bias.copy(), previous.hidden_bias.copy()
+            return Machine(*(weights.copy() for weights in previous.machine))
         sizes = {"n/2": max(1, length // 2), "n": length}
         hidden = sizes[self.hidden] if isinstance(self.hidden, str) else self.hidden
         weights = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)
         marginals = seen.mean(axis=0).clip(self.marginal_clip, 1 - self.marginal_clip)
-        return weights, np.log(marginals / (1 - marginals)), np.zeros(hidden, np.float32)
+        return Machine(weights, np.log(marginals / (1 - marginals)), np.zeros(hidden, np.float32))
 
 
 @dataclass(frozen=True)
@@ -162,62 +164,50 @@ class _Control:
         self.momentum = self.rbm.momentum
 
     def watch(
-        self,
-        epoch: int,
-        machine: tuple[Floats, Floats, Floats],
-        seen: Floats,
-        unseen: Floats,
-        key: np.uint64,
+        self, epoch: int, machine: Machine, seen: Floats, unseen: Floats, key: np.uint64
     ) -> None:
         """Measure the error, where a rule needs it, and apply the rules."""
         rbm = self.rbm
         if not (rbm.momentum_below or rbm.halve_below or rbm.stop_below or rbm.stop_gap):
             return
         sampled = rbm.error == "samples"
-        fresh = key ^ np.uint64(2**63 + epoch)
-        error = kernels.reconstruction_error(seen, *machine, sampled, fresh)
+        fresh = key ^ np.uint64(2**63 + epoch)  # draws other than those of the training
+        error = kernels.reconstruction_error(seen, machine, sampled, fresh)
         self.errors.append(error)
-        self.facts["error"] = error
-        if epoch == 0:
-            return
-        decrease = self._decrease()
-        self.facts["decrease"] = decrease
-        if decrease < rbm.momentum_below:
-            self.momentum = rbm.final_momentum
-        if decrease < rbm.halve_below:
-            self.rate = 0.5
-        self.stop = decrease < rbm.stop_below
-        if rbm.stop_gap and len(unseen):
-            validation = kernels.reconstruction_error(unseen, *machine, sampled, fresh + np.uint64(1))
-            gap = abs(error - validation) / (validation if rbm.gap == "relative" else 1.0)
-            self.facts["gap"] = gap
+        if epoch > 0:
+            decrease = self._decrease()
+            if decrease < rbm.momentum_below:
+                self.momentum = rbm.final_momentum
+            if decrease < rbm.halve_below:
+                self.rate = 0.5
+            self.stop = decrease < rbm.stop_below
+            self.facts |= {"error": error, "decrease": decrease}
+        if epoch > 0 and rbm.stop_gap and len(unseen):
+            missed = kernels.reconstruction_error(unseen, machine, sampled, ~fresh)
+            gap = abs(error - missed) / (missed if rbm.gap == "relative" else 1.0)
             self.stop |= gap >= rbm.stop_gap
+            self.facts["gap"] = gap
 
     def _decrease(self) -> float:
         """Return γ: how much of the error's decrease fell into the last quarter of the epochs."""
         first, last = self.errors[0], self.errors[-1]
-        now = len(self.errors) - 1
-        earlier = self.errors[int(0.75 * now)]
+        earlier = self.errors[int(0.75 * (len(self.errors) - 1))]
         if last >= first * (1 - self.rbm.first_decrease):
-            return np.inf  # nothing learned yet
+            return 1.0  # nothing learned yet
         return (earlier - last) / (first - last)
 
 
 @dataclass(frozen=True)
 class FittedRBM:
-    """Weights (length, hidden) and biases of a trained RBM, and the parents its chains start from."""
+    """A trained RBM, and the parents from which its chains start."""
 
-    weights: Floats
-    visible_bias: Floats
-    hidden_bias: Floats
+    machine: Machine
     parents: Floats
     gibbs_steps: int
     facts: Mapping[str, float]
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
-        """Run a Gibbs chain from each of `count` parents, again from the first when they run out."""
+        """Run a Gibbs chain from each of `count` parents, the first again after the last."""
         chains = np.resize(self.parents, (count, self.parents.shape[1]))
-        kernels.gibbs(
-            chains, self.weights, self.visible_bias, self.hidden_bias, self.gibbs_steps, draw_key(rng)
-        )
+        kernels.gibbs(chains, self.machine, self.gibbs_steps, draw_key(rng))
         return chains.astype(np.uint8)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from harmonium.bits import Bits, Fitness
-from harmonium.specs import Spec
+from harmonium.specs import Length, Spec
 
 Structure = tuple[tuple[int, ...], ...]
 """Groups of variables that interact, as indices; empty when none do."""
@@ -30,7 +30,18 @@ class Problem(Protocol):
 class ProblemSpec(Spec):
     """Base of the problems that come with harmonium: a spec that is a problem."""
 
+    length: Length
+
+    @property
+    def optimum(self) -> float | None:
+        """Largest possible fitness, or none if it is not known."""
+        raise NotImplementedError
+
     @property
     def structure(self) -> Structure:
         """Groups of interacting variables."""
         return ()
+
+    def __call__(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row."""
+        raise NotImplementedError

@@ -7,7 +7,6 @@ import numpy as np
 
 from harmonium.bits import Bits, Fitness
 from harmonium.problems.base import ProblemSpec, Structure
-from harmonium.specs import Length
 
 
 @dataclass(frozen=True)
@@ -16,12 +15,10 @@ class HIFF(ProblemSpec):
 
     name: ClassVar[str] = "hiff"
 
-    length: Length
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.length < 2 or self.length & (self.length - 1):
-            raise self.error("length", "a power of 2, at least 2")
+            raise self.refusal("length", "a power of 2, at least 2")
 
     @property
     def levels(self) -> int:

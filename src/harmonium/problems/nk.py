@@ -6,13 +6,12 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
-from numba import njit
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness
+from harmonium.jit import jit
 from harmonium.problems import nk_optimum
 from harmonium.problems.base import ProblemSpec, Structure
-from harmonium.specs import Length
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,6 @@ class NK(ProblemSpec):
 
     name: ClassVar[str] = "nk"
 
-    length: Length
     k: Annotated[int, Meta(ge=0, le=16, description="neighbours of each bit")]
     instance: Annotated[int, Meta(ge=0, description="which of the random landscapes")] = 0
     neighbors: Annotated[
@@ -31,7 +29,7 @@ class NK(ProblemSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k >= self.length:
-            raise self.error("k", f"less than length={self.length}")
+            raise self.refusal("k", f"less than length={self.length}")
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
@@ -78,7 +76,7 @@ class NK(ProblemSpec):
         else:
             groups = np.column_stack([own, _draw_neighbors(words, self.length, self.k)])
         raw = words.random_raw((self.length, 2 ** (self.k + 1)))
-        return groups, (raw >> np.uint64(11)) * 2.0**-53
+        return groups.astype(np.int64), (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _draw_neighbors(words: np.random.PCG64, length: int, k: int) -> NDArray[np.int64]:
@@ -93,8 +91,8 @@ def _draw_neighbors(words: np.random.PCG64, length: int, k: int) -> NDArray[np.i
     return neighbors
 
 
-@njit(cache=True)
-def _evaluate(bits, groups, tables):  # type: ignore[no-untyped-def]
+@jit
+def _evaluate(bits: Bits, groups: NDArray[np.int64], tables: NDArray[np.float64]) -> Fitness:
     rows, length = bits.shape
     fitness = np.empty(rows)
     for row in range(rows):

@@ -1,12 +1,15 @@
-"""Exact optima of NK landscapes: branch and bound for any neighbours, dynamic programming on a ring."""
+"""Exact optima of NK landscapes: branch and bound in general, dynamic programming on a ring."""
 
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
+from harmonium.jit import jit
+
+Indices = NDArray[np.int64]
+Numbers = NDArray[np.float64]
 
 MAX_NODES: Final = 400_000_000
 """Branch and bound gives up after this many nodes (10 to 20 s) and calls the optimum unknown.
@@ -18,7 +21,7 @@ _LOCAL_SEARCHES: Final = 400
 _KICK: Final = 4  # bits flipped between two local searches
 
 
-def solve_general(groups: NDArray[np.int64], tables: NDArray[np.float64]) -> Bits | None:
+def solve_general(groups: Indices, tables: Numbers) -> Bits | None:
     """Return the best bits, shape (length,), or none if the search was given up.
 
     `groups` (components, k + 1) are the variables that each row of `tables` reads, the first being
@@ -41,20 +44,20 @@ def solve_general(groups: NDArray[np.int64], tables: NDArray[np.float64]) -> Bit
     return np.ascontiguousarray(best[depth])
 
 
-def solve_ring(tables: NDArray[np.float64]) -> Bits:
+def solve_ring(tables: Numbers) -> Bits:
     """Return the best bits where component i reads variables i, i + 1, …, i + k round the ring."""
     k = int(tables.shape[1]).bit_length() - 2
     best: Bits = _solve_ring(tables, k) if k else tables.argmax(axis=1).astype(np.uint8)
     return best
 
 
-def _order_variables(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+def _order_variables(groups: Indices) -> Indices:
     """Order variables so that components are completed, and bounds become sharp, early."""
     length = int(groups.max()) + 1
     reads = np.zeros((len(groups), length))
     reads[np.arange(len(groups))[:, None], groups] = 1.0
     known = np.zeros(len(groups))  # variables already ordered, of each component
-    order = []
+    order: list[int] = []
     for _ in range(length):
         # A component nearly complete weighs much more than one just begun.
         weight = (3.0**known) @ reads
@@ -65,9 +68,7 @@ def _order_variables(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(order, dtype=np.int64)
 
 
-def _sort_groups(
-    groups: NDArray[np.int64], tables: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _sort_groups(groups: Indices, tables: Numbers) -> tuple[Indices, Numbers]:
     """Sort the variables of each component and rearrange its table to match."""
     components, size = groups.shape
     permutation = np.argsort(groups, axis=1)
@@ -78,7 +79,7 @@ def _sort_groups(
     return np.take_along_axis(groups, permutation, axis=1), np.array(arranged)
 
 
-def _prefix_bounds(tables: NDArray[np.float64]) -> NDArray[np.float64]:
+def _prefix_bounds(tables: Numbers) -> Numbers:
     """Return, for each component and prefix of its bits, the best value still possible.
 
     A prefix is a node of a binary heap: 1 is empty, and 2·node + bit sets the next variable.
@@ -92,18 +93,18 @@ def _prefix_bounds(tables: NDArray[np.float64]) -> NDArray[np.float64]:
     return bound
 
 
-def _list_readers(
-    groups: NDArray[np.int64], length: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _list_readers(groups: Indices, length: int) -> tuple[Indices, Indices]:
     """List the components that read each variable: (first entry of each variable, components)."""
     components, variables = np.divmod(np.argsort(groups, axis=None, kind="stable"), groups.shape[1])
     counts = np.bincount(groups[components, variables], minlength=length)
     return np.concatenate([[0], np.cumsum(counts)]), components
 
 
-@njit(cache=True)
-def _search_locally(bits, kicks, groups, tables, first, readers):  # type: ignore[no-untyped-def]
-    """Climb by single flips, kick a few bits, climb again; keep the better (iterated local search)."""
+@jit
+def _search_locally(
+    bits: Bits, kicks: Indices, groups: Indices, tables: Numbers, first: Indices, readers: Indices
+) -> Bits:
+    """Climb by single flips, kick some bits, climb again, keep the better."""
     length = bits.size
     best = bits.copy()
     best_total = -np.inf
@@ -115,9 +116,13 @@ def _search_locally(bits, kicks, groups, tables, first, readers):  # type: ignor
         while improved:
             improved = False
             for variable in range(length):
-                before = _total(current, groups, tables, readers[first[variable] : first[variable + 1]])
+                before = _total(
+                    current, groups, tables, readers[first[variable] : first[variable + 1]]
+                )
                 current[variable] ^= 1
-                after = _total(current, groups, tables, readers[first[variable] : first[variable + 1]])
+                after = _total(
+                    current, groups, tables, readers[first[variable] : first[variable + 1]]
+                )
                 if after > before + 1e-12:
                     improved = True
                 else:
@@ -129,8 +134,8 @@ def _search_locally(bits, kicks, groups, tables, first, readers):  # type: ignor
     return best
 
 
-@njit(cache=True)
-def _total(bits, groups, tables, components):  # type: ignore[no-untyped-def]
+@jit
+def _total(bits: Bits, groups: Indices, tables: Numbers, components: Indices) -> float:
     total = 0.0
     for component in components:
         configuration = 0
@@ -140,8 +145,16 @@ def _total(bits, groups, tables, components):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True)
-def _branch_and_bound(incumbent, groups, tables, bound, first, readers, max_nodes):  # type: ignore[no-untyped-def]
+@jit
+def _branch_and_bound(
+    incumbent: Bits,
+    groups: Indices,
+    tables: Numbers,
+    bound: Numbers,
+    first: Indices,
+    readers: Indices,
+    max_nodes: int,
+) -> tuple[Bits, int]:
     """Set variable after variable; leave a branch when its bound does not beat the incumbent."""
     length = incumbent.size
     best = incumbent.copy()
@@ -169,7 +182,9 @@ def _branch_and_bound(incumbent, groups, tables, bound, first, readers, max_node
                 reach[depth, bit] = upper[depth]
                 for component in mine:
                     prefix = node[component]
-                    reach[depth, bit] += bound[component, 2 * prefix + bit] - bound[component, prefix]
+                    reach[depth, bit] += (
+                        bound[component, 2 * prefix + bit] - bound[component, prefix]
+                    )
             bits[depth] = reach[depth, 1] > reach[depth, 0]
         else:
             for component in mine:
@@ -188,43 +203,44 @@ def _branch_and_bound(incumbent, groups, tables, bound, first, readers, max_node
     return best, nodes
 
 
-@njit(cache=True)
-def _solve_ring(tables, k):  # type: ignore[no-untyped-def]
+@jit
+def _solve_ring(tables: Numbers, k: int) -> Bits:
     """Dynamic programming along the ring, once for each setting of the first k > 0 bits.
 
-    A state is the k bits before the next; configuration = 2·state + next bit.
+    A state is the k bits before the next one; configuration = 2·state + next bit.
     """
-    length = tables.shape[0]
+    length = len(tables)
     states = 1 << k
-    keep = states - 1
     best = np.zeros(length, dtype=np.uint8)
     best_total = -np.inf
     value = np.empty((length + 1, states))
     came_from = np.empty((length + 1, states), dtype=np.int64)
     for start in range(states):
-        value[0, :] = -np.inf
-        value[0, start] = 0.0
-        for step in range(length):
-            value[step + 1, :] = -np.inf
-            for state in range(states):
-                if value[step, state] == -np.inf:
-                    continue
-                for bit in range(2):
-                    if step + k >= length:  # this bit is one of the first k again
-                        position = step + k - length
-                        if bit != (start >> (k - 1 - position)) & 1:
-                            continue
-                    following = (2 * state + bit) & keep
-                    total = value[step, state] + tables[step, 2 * state + bit]
-                    if total > value[step + 1, following]:
-                        value[step + 1, following] = total
-                        came_from[step + 1, following] = state
+        _walk_ring(tables, k, start, value, came_from)
         if value[length, start] > best_total:
             best_total = value[length, start]
             state = start
             for step in range(length, 0, -1):
-                previous = came_from[step, state]
-                # The oldest bit of the state before `step` is variable step - 1.
-                best[step - 1] = previous >> (k - 1)
-                state = previous
+                state = came_from[step, state]
+                best[step - 1] = state >> (k - 1)  # the oldest bit of a state is its variable
     return best
+
+
+@jit
+def _walk_ring(tables: Numbers, k: int, start: int, value: Numbers, came_from: Indices) -> None:
+    """Find the best value of each state after each step, and the state it came from."""
+    length, configurations = tables.shape
+    states = configurations // 2
+    value[:] = -np.inf
+    value[0, start] = 0.0
+    for step in range(length):
+        closing = step + k - length  # which of the first k bits is next again, if not negative
+        for state in range(states):
+            for bit in range(2):
+                if closing >= 0 and bit != (start >> (k - 1 - closing)) & 1:
+                    continue
+                following = (2 * state + bit) % states
+                total = value[step, state] + tables[step, 2 * state + bit]
+                if total > value[step + 1, following]:
+                    value[step + 1, following] = total
+                    came_from[step + 1, following] = state

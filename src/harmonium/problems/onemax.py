@@ -7,7 +7,6 @@ import numpy as np
 
 from harmonium.bits import Bits, Fitness
 from harmonium.problems.base import ProblemSpec
-from harmonium.specs import Length
 
 
 @dataclass(frozen=True)
@@ -16,8 +15,6 @@ class OneMax(ProblemSpec):
 
     name: ClassVar[str] = "onemax"
 
-    length: Length
-
     @property
     def optimum(self) -> float:
         """All ones."""
@@ -25,4 +22,5 @@ class OneMax(ProblemSpec):
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the number of ones of each row."""
-        return bits.sum(axis=1, dtype=np.float64)
+        ones: Fitness = bits.sum(axis=1, dtype=np.float64)
+        return ones

@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from harmonium.bits import Bits, Fitness
 from harmonium.problems.base import ProblemSpec, Structure
-from harmonium.specs import Length
 
 
 @dataclass(frozen=True)
@@ -17,13 +16,12 @@ class Trap(ProblemSpec):
 
     name: ClassVar[str] = "trap"
 
-    length: Length
     order: Annotated[int, Meta(ge=2, le=1_000_000, description="bits in a trap")]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.length % self.order:
-            raise self.error("length", f"a multiple of order={self.order}")
+            raise self.refusal("length", f"a multiple of order={self.order}")
 
     @property
     def optimum(self) -> float:
@@ -42,4 +40,5 @@ class Trap(ProblemSpec):
         ones = bits.reshape(len(bits), -1, self.order).sum(axis=2, dtype=np.int64)
         deceptive = np.arange(self.order - 1, -2, -1)
         deceptive[self.order] = self.order
-        return deceptive[ones].sum(axis=1, dtype=np.float64)
+        fitness: Fitness = deceptive[ones].sum(axis=1, dtype=np.float64)
+        return fitness

@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike
 
-from harmonium.bits import Bits, check_bits, check_fitness
+from harmonium.bits import Bits, Fitness, check_bits, check_fitness
 from harmonium.models import Fitted, Model
 from harmonium.search.clock import Clock
 from harmonium.search.replacement import REPLACEMENTS, Population, Replacement
@@ -31,23 +31,23 @@ class EDA(Spec):
     pairing: Annotated[
         Pairing, Meta(description="who meets in a tournament: anyone, or a parent and an offspring")
     ] = "any"
-    replacement: Annotated[
-        Replacement, Meta(description="who makes room for the offspring")
-    ] = "keep-parents"
+    replacement: Annotated[Replacement, Meta(description="who makes room for the offspring")] = (
+        "keep-parents"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.model, Model):
-            raise self.error("model", "a model, such as harmonium.RBM()")
+            raise self.refusal("model", "a model, such as harmonium.RBM()")
         if self.population % 2:
-            raise self.error("population", "an even number")
+            raise self.refusal("population", "an even number")
         if self.tournament > self.population // 2:
-            raise self.error("tournament", "at most half the population")
+            raise self.refusal("tournament", "at most half the population")
         if self.pairing == "parent-offspring":
             if self.replacement != "keep-parents":
-                raise self.error("replacement", "keep-parents with pairing=parent-offspring")
+                raise self.refusal("replacement", "keep-parents with pairing=parent-offspring")
             if self.tournament != 2:
-                raise self.error("tournament", "2 with pairing=parent-offspring")
+                raise self.refusal("tournament", "2 with pairing=parent-offspring")
 
     def start(self, length: int, seed: int) -> "Search":
         """Begin a search over strings of `length` bits."""
@@ -155,7 +155,7 @@ class Search:
             return select_pairs(population.fitness, rng)
         return select(population.fitness, self.eda.tournament, rng)
 
-    def _count(self, bits: Bits, fitness: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> None:
+    def _count(self, bits: Bits, fitness: Fitness) -> None:
         self.evaluations += len(fitness)
         best = int(fitness.argmax()) if len(fitness) else 0
         if len(fitness) and fitness[best] > self.best_fitness:

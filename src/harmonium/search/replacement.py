@@ -3,9 +3,10 @@
 from typing import Final, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness
+from harmonium.jit import jit
 from harmonium.search.selection import Indices
 
 
@@ -71,7 +72,7 @@ def replace_restricted(
     return Population(bits, fitness)
 
 
-def _pack(bits: Bits) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
+def _pack(bits: Bits) -> NDArray[np.uint64]:
     """Pack rows into 64-bit words: (rows, ⌈length / 64⌉)."""
     words = -(-bits.shape[1] // 64)
     packed = np.zeros((len(bits), words * 8), dtype=np.uint8)
@@ -80,9 +81,9 @@ def _pack(bits: Bits) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
     return packed.view(np.uint64)
 
 
-@njit(cache=True)
-def _count_ones(word):  # type: ignore[no-untyped-def]
-    """Population count by parallel sums; LLVM turns it into one instruction where there is one."""
+@jit
+def _count_ones(word: np.uint64) -> np.uint64:
+    """Count the ones by parallel sums, which LLVM turns into one instruction where there is one."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -91,8 +92,16 @@ def _count_ones(word):  # type: ignore[no-untyped-def]
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit(cache=True)
-def _replace_restricted(bits, packed, fitness, new_bits, new_fitness, new_packed, windows):  # type: ignore[no-untyped-def]
+@jit
+def _replace_restricted(
+    bits: Bits,
+    packed: NDArray[np.uint64],
+    fitness: Fitness,
+    new_bits: Bits,
+    new_fitness: Fitness,
+    new_packed: NDArray[np.uint64],
+    windows: NDArray[np.int32],
+) -> None:
     for row in range(new_fitness.size):
         nearest = -1
         least = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -48,8 +48,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the trace in plain types, the bits as a string of 0 and 1."""
-        shown = {key: value for key, value in vars(self).items() if key != "trace"}
-        return shown | {
-            "best_bits": format_bits(self.best_bits),
-            "cpu_seconds": {"total": self.cpu_total, **self.cpu_seconds},
-        }
+        shown: dict[str, Any] = {key: value for key, value in vars(self).items() if key != "trace"}
+        shown["best_bits"] = format_bits(self.best_bits)
+        shown["cpu_seconds"] = {"total": self.cpu_total, **dict(self.cpu_seconds)}
+        return shown

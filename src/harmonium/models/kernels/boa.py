@@ -1,18 +1,24 @@
 """Greedy Bayesian networks by BIC: structure, conditional tables, ancestral sampling.
 
-Bits come as rows (N, n) uint8. The state of a row for a child is 2·configuration + child's bit, where
+Bits come as rows (N, n) uint8. The state of a row for a child is 2·configuration + child's bit;
 bit t of the configuration is the child's parent t.
 """
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
+from harmonium.bits import Bits
+from harmonium.jit import jit, jit_fast
 from harmonium.models.kernels.draws import fork, uniform
 
+Indices = NDArray[np.int64]
+States = NDArray[np.uint16]
+Numbers = NDArray[np.float64]
 
-@njit(cache=True)
-def build(rows, max_parents):  # type: ignore[no-untyped-def]
-    """Add the edge with the largest gain in BIC, Eq. (1), until none gains or all would close a cycle.
+
+@jit
+def build(rows: Bits, max_parents: int) -> tuple[Indices, Indices, States]:
+    """Add the edge with the largest gain in BIC, Eq. (1), no cycles, until none gains.
 
     Return the parents of each child, (n, max_parents), how many there are, (n,), and the state of
     every row for every child, (n, N).
@@ -33,10 +39,7 @@ def build(rows, max_parents):  # type: ignore[no-untyped-def]
         gains[child, child] = -np.inf
         best[child] = np.argmax(gains[child])
     while True:
-        child = 0
-        for other in range(1, n):
-            if gains[other, best[other]] > gains[child, best[child]]:
-                child = other
+        child = _find_best(gains, best)
         parent = best[child]
         if not gains[child, parent] > 0.0:
             return parents, known, states
@@ -47,18 +50,25 @@ def build(rows, max_parents):  # type: ignore[no-untyped-def]
         _join(above, gains, best, parent, child)
         if known[child] < max_parents:
             score_parents(rows, states[child], known[child], plogp, counts, gains[child])
+            gains[child][above[child]] = -np.inf
+            gains[child][parents[child, : known[child]]] = -np.inf
         else:
             gains[child] = -np.inf
-        for other in range(n):
-            if above[child, other]:
-                gains[child, other] = -np.inf
-        for position in range(known[child]):
-            gains[child, parents[child, position]] = -np.inf
         best[child] = np.argmax(gains[child])
 
 
-@njit(cache=True)
-def _tabulate(count):  # type: ignore[no-untyped-def]
+@jit
+def _find_best(gains: Numbers, best: Indices) -> int:
+    """Return the child whose best parent gains most."""
+    child = 0
+    for other in range(1, len(best)):
+        if gains[other, best[other]] > gains[child, best[child]]:
+            child = other
+    return child
+
+
+@jit
+def _tabulate(count: int) -> Numbers:
     """Return c·log2(c) for c = 0 … count."""
     plogp = np.zeros(count + 1)
     for c in range(2, count + 1):
@@ -66,8 +76,15 @@ def _tabulate(count):  # type: ignore[no-untyped-def]
     return plogp
 
 
-@njit(cache=True)
-def score_parents(rows, states, known, plogp, counts, gains):  # type: ignore[no-untyped-def]
+@jit
+def score_parents(
+    rows: Bits,
+    states: States,
+    known: int,
+    plogp: Numbers,
+    counts: NDArray[np.int32],
+    gains: Numbers,
+) -> None:
     """Write into `gains` (n,) what each candidate would add to the BIC as parent number known + 1.
 
     With counts c, -H(X|Π)·N = Σ c(x,π)·log2 c(x,π) - Σ c(π)·log2 c(π), from Eq. (2). All candidates
@@ -98,9 +115,9 @@ def score_parents(rows, states, known, plogp, counts, gains):  # type: ignore[no
             gains[candidate] += after - before
 
 
-@njit(cache=True)
-def _join(above, gains, best, parent, child):  # type: ignore[no-untyped-def]
-    """Note that all above `parent` are now above all below `child`, and forbid what closes a cycle."""
+@jit
+def _join(above: NDArray[np.bool_], gains: Numbers, best: Indices, parent: int, child: int) -> None:
+    """Put all above `parent` above all below `child`, and forbid what would close a cycle."""
     n = len(above)
     for ancestor in range(n):
         if not above[ancestor, parent]:
@@ -112,8 +129,8 @@ def _join(above, gains, best, parent, child):  # type: ignore[no-untyped-def]
         best[ancestor] = np.argmax(gains[ancestor])
 
 
-@njit(cache=True)
-def tabulate_conditionals(states, known):  # type: ignore[no-untyped-def]
+@jit
+def tabulate_conditionals(states: States, known: Indices) -> tuple[NDArray[np.float32], Indices]:
     """Return P(child = 1 | configuration) of all children in one array, and where each begins.
 
     A configuration never seen gets the child's marginal.
@@ -136,8 +153,8 @@ def tabulate_conditionals(states, known):  # type: ignore[no-untyped-def]
     return table, first
 
 
-@njit(cache=True)
-def sort_children(parents, known):  # type: ignore[no-untyped-def]
+@jit
+def sort_children(parents: Indices, known: Indices) -> Indices:
     """Return the children in topological order, each after its parents."""
     n = len(known)
     order = np.empty(n, np.int64)
@@ -155,8 +172,16 @@ def sort_children(parents, known):  # type: ignore[no-untyped-def]
     return order
 
 
-@njit(cache=True, error_model="numpy")
-def sample(count, parents, known, order, table, first, key):  # type: ignore[no-untyped-def]
+@jit_fast
+def sample(
+    count: int,
+    parents: Indices,
+    known: Indices,
+    order: Indices,
+    table: NDArray[np.float32],
+    first: Indices,
+    key: np.uint64,
+) -> Bits:
     """Draw `count` rows, child after child in topological order."""
     n = len(known)
     columns = np.empty((n, count), np.uint8)

@@ -5,28 +5,29 @@ casts back to uint32: Numba would otherwise widen to 64 bits and lose half the l
 """
 
 import numpy as np
-from numba import njit
+
+from harmonium.jit import jit, jit_inline
 
 _U32 = np.uint32
-_MULTIPLIERS = (_U32(0x9E3779B1), _U32(0x85EBCA6B), _U32(0xC2B2AE35))  # odd, bits well mixed
+_MULTIPLIERS = (_U32(0x9E3779B1), _U32(0x85EBCA6B), _U32(0xC2B2AE35))  # odd, their bits well mixed
 
 
-@njit(cache=True)
-def fork(key, index):  # type: ignore[no-untyped-def]
-    """Return the two 32-bit halves of an independent key for sub-stream `index` (splitmix64)."""
-    word = np.uint64(key) + np.uint64(index + 1) * np.uint64(0x9E3779B97F4A7C15)
+@jit
+def fork(key: np.uint64, stream: int) -> tuple[np.uint32, np.uint32]:
+    """Return an independent key for sub-stream `stream`, as two 32-bit halves (splitmix64)."""
+    word = np.uint64(key) + np.uint64(stream + 1) * np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     word ^= word >> np.uint64(31)
     return np.uint32(word & np.uint64(0xFFFFFFFF)), np.uint32(word >> np.uint64(32))
 
 
-@njit(cache=True, inline="always")
-def uniform(low, high, index):  # type: ignore[no-untyped-def]
+@jit_inline
+def uniform(low: np.uint32, high: np.uint32, index: np.uint32) -> np.float32:
     """Return draw `index` of the stream (low, high): a float32 in [0, 1) with 24 random bits.
 
-    Three multiply-xorshift rounds on the counter; one half of the key enters before the first, the
-    other between, so that two keys never give shifted copies of one sequence.
+    Three rounds of multiply and xorshift on the counter; one half of the key enters before the
+    first, the other between, so that two keys do not give shifted copies of one sequence.
     """
     word = _U32(_U32(index) * _MULTIPLIERS[0] + low)
     word = _U32(word ^ _U32(word >> _U32(16)))

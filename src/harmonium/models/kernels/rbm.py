@@ -1,38 +1,83 @@
 """Contrastive divergence, Gibbs sampling, reconstruction error and free energy of an RBM.
 
-V (rows, n) visible and H (rows, m) hidden units, W (n, m) weights, b (n) and c (m) their biases, all
-float32. BLAS does the products; one fused pass does bias, sigmoid and draw.
+V (rows, n) are visible and H (rows, m) hidden units, W (n, m) the weights, b (n) and c (m) the
+biases, all float32. BLAS does the products; one fused pass does bias, sigmoid and draw.
 """
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.jit import jit_fast, jit_inline
 from harmonium.models.kernels.draws import fork, uniform
 
-# sigm(x) = 1/2 + x·P(x²)/Q(x²) on [-16, 16]: a fit to the logistic function with an error of 2.4e-7 in
-# float32, by least squares reweighted towards the largest error. No call to libm, so loops vectorise.
-_P0, _P1, _P2, _P3 = (
-    np.float32(p)
-    for p in (0.2499998405116173, 0.008071024798550323, 4.5919157404849326e-05, 4.418049884562555e-08)
-)
-_Q1, _Q2, _Q3, _Q4 = (
-    np.float32(q)
-    for q in (0.1156168460284382, 0.0014852387627362791, 3.7035663947869934e-06, 9.468111193409728e-10)
-)
-_ONE = np.float32(1.0)
-_HALF = np.float32(0.5)
-_EDGE = np.float32(16.0)
+Floats = NDArray[np.float32]
 
-# The numpy error model drops the test for a zero divisor, "contract" allows fused multiply-add, "nnan"
-# plain minima: without them the fused passes take half as long again.
-_FAST = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "nnan"}}
+
+class Machine(NamedTuple):
+    """The parameters of an RBM, or their last updates."""
+
+    W: Floats
+    b: Floats
+    c: Floats
+
+
+class Rule(NamedTuple):
+    """How a gradient is made and followed."""
+
+    batch: int
+    steps: int
+    rate: np.float32
+    bias_rate: np.float32
+    momentum: np.float32
+    bias_momentum: np.float32
+    weight_cost: np.float32
+    centered: bool
+    sampled: bool
+    """Whether the positive phase counts hidden units as drawn, or by their probabilities."""
+
+
+class Scratch(NamedTuple):
+    """Buffers of a fit: data over reconstruction, for both layers, and what goes between."""
+
+    V: Floats
+    H: Floats
+    sample: Floats
+    gradient: Floats
+
+
+# sigm(x) = 1/2 + x·P(x²)/Q(x²) on [-16, 16]: a fit to the logistic function, by least squares
+# reweighted towards the largest error; in float32 it is 2.4e-7. No libm, so that loops vectorise.
+_P0 = np.float32(0.2499998405116173)
+_P1 = np.float32(0.008071024798550323)
+_P2 = np.float32(4.5919157404849326e-05)
+_P3 = np.float32(4.418049884562555e-08)
+_Q1 = np.float32(0.1156168460284382)
+_Q2 = np.float32(0.0014852387627362791)
+_Q3 = np.float32(3.7035663947869934e-06)
+_Q4 = np.float32(9.468111193409728e-10)
+_EDGE = np.float32(16.0)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1.0)
+_ZERO = np.float32(0.0)
 
 _BLOCK = 256
 """Rows that walk through a Gibbs chain together; their activations stay in the cache."""
 
 
-@njit(inline="always", **_FAST)
-def sigmoid(x):  # type: ignore[no-untyped-def]
+def make_scratch(batch: int, n: int, m: int) -> Scratch:
+    """Allocate the buffers for batches of `batch` rows."""
+    return Scratch(
+        np.empty((2 * batch, n), np.float32),
+        np.empty((2 * batch, m), np.float32),
+        np.empty((batch, m), np.float32),
+        np.empty((n, m), np.float32),
+    )
+
+
+@jit_inline
+def sigmoid(x: np.float32) -> np.float32:
     """Return the logistic function of x."""
     x = min(max(x, -_EDGE), _EDGE)
     u = x * x
@@ -41,16 +86,16 @@ def sigmoid(x):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(**_FAST)
-def _activate(X, bias):  # type: ignore[no-untyped-def]
+@jit_fast
+def activate(X: Floats, bias: Floats) -> None:
     """X ← sigm(X + bias)."""
     for row in range(X.shape[0]):
         for unit in range(X.shape[1]):
             X[row, unit] = sigmoid(X[row, unit] + bias[unit])
 
 
-@njit(**_FAST)
-def _draw(X, bias, key, stream, first):  # type: ignore[no-untyped-def]
+@jit_fast
+def draw(X: Floats, bias: Floats, key: np.uint64, stream: int, first: int) -> None:
     """X ← 1 with probability sigm(X + bias), else 0; row r takes the draws of row first + r."""
     low, high = fork(key, stream)
     units = X.shape[1]
@@ -59,154 +104,154 @@ def _draw(X, bias, key, stream, first):  # type: ignore[no-untyped-def]
         for unit in range(units):
             p = sigmoid(X[row, unit] + bias[unit])
             u = uniform(low, high, np.uint32(start + np.uint32(unit)))
-            X[row, unit] = _ONE if u < p else np.float32(0.0)
+            X[row, unit] = _ONE if u < p else _ZERO
 
 
-@njit(**_FAST)
-def train_epoch(  # type: ignore[no-untyped-def]
-    data, order, W, b, c, step_W, step_b, step_c, chains,
-    batch, steps, rate, bias_rate, momentum, bias_momentum, weight_cost, centered, sampled, key, epoch,
-):
-    """One epoch of CD-`steps` over `data` in `order` (Algorithm 2 of the paper, a batch at a time).
+@jit_fast
+def train_epoch(
+    data: Floats,
+    order: NDArray[np.int64],
+    machine: Machine,
+    last: Machine,
+    chains: Floats,
+    rule: Rule,
+    scratch: Scratch,
+    key: np.uint64,
+    epoch: int,
+) -> None:
+    """One epoch of contrastive divergence over `data` in `order`: Algorithm 2, a batch at a time.
 
-    W, b, c and the last updates step_W, step_b, step_c change in place. Chains start at the data;
-    with rows in `chains` (batch, n) they go on from there instead (persistent CD).
+    `machine` and its `last` update change in place. Gibbs chains start at the data; with rows in
+    `chains` (batch, n) they go on from there instead (persistent contrastive divergence).
     """
-    n, m = W.shape
-    both_V = np.empty((2 * batch, n), np.float32)  # data over reconstruction
-    both_H = np.empty((2 * batch, m), np.float32)
-    H = np.empty((batch, m), np.float32)
-    gradient = np.empty((n, m), np.float32)
-    persistent = len(chains) > 0
-    streams = 2 * (steps + 1)
-    for first in range(0, len(order), batch):
-        rows = min(batch, len(order) - first)
-        V = both_V[:rows]
+    W, b, c = machine
+    streams = 2 * (rule.steps + 1)
+    for first in range(0, len(order), rule.batch):
+        rows = min(rule.batch, len(order) - first)
+        stream = epoch * streams
+        V, model_V = scratch.V[:rows], scratch.V[rows : 2 * rows]
+        H, model_H = scratch.H[:rows], scratch.H[rows : 2 * rows]
+        sample = scratch.sample[:rows]
         for row in range(rows):
             V[row] = data[order[first + row]]
-        # Positive phase: H ~ P(H|V), lines 2 to 4.
-        positive = both_H[:rows]
-        np.dot(V, W, positive)
-        sample = H[:rows]
-        sample[:] = positive
-        _draw(sample, c, key, epoch * streams, first)
-        if sampled:
-            positive[:] = sample
+        # Lines 2 to 4: H given V.
+        np.dot(V, W, H)
+        sample[:] = H
+        draw(sample, c, key, stream, first)
+        if rule.sampled:
+            H[:] = sample
         else:
-            _activate(positive, c)
-        # Negative phase: V ~ P(V|H), H = P(H|V), lines 5 to 7.
-        model_V = both_V[rows : 2 * rows]
-        negative = both_H[rows : 2 * rows]
-        if persistent:
+            activate(H, c)
+        # Lines 5 and 6: the reconstruction of V given H, and the probabilities of H given that.
+        if len(chains) > 0:
             np.dot(chains[:rows], W, sample)
-            _draw(sample, c, key, epoch * streams + 1, first)
-        for step in range(steps):
+            draw(sample, c, key, stream + 1, first)
+        for step in range(rule.steps):
+            if step > 0:
+                sample[:] = model_H
+                draw(sample, c, key, stream + 2 * step + 1, first)
             np.dot(sample, W.T, model_V)
-            _draw(model_V, b, key, epoch * streams + 2 * step + 2, first)
-            np.dot(model_V, W, negative)
-            if step + 1 < steps:
-                sample[:] = negative
-                _draw(sample, c, key, epoch * streams + 2 * step + 3, first)
-        _activate(negative, c)
-        if persistent:
+            draw(model_V, b, key, stream + 2 * step + 2, first)
+            np.dot(model_V, W, model_H)
+        activate(model_H, c)
+        if len(chains) > 0:
             chains[:rows] = model_V
-        # Update, Eqs. (5) and (6); the sign of `negative` turns two products into one.
+        # Lines 7 to 9. A change of sign makes one product of positive and negative gradient.
         for row in range(rows):
-            for unit in range(m):
-                negative[row, unit] = -negative[row, unit]
-        np.dot(both_V[: 2 * rows].T, both_H[: 2 * rows], gradient)
-        _update(
-            gradient, both_V[: 2 * rows], both_H[: 2 * rows], W, b, c, step_W, step_b, step_c,
-            rate, bias_rate, momentum, bias_momentum, weight_cost, centered,
-        )
+            for unit in range(model_H.shape[1]):
+                model_H[row, unit] = -model_H[row, unit]
+        np.dot(scratch.V[: 2 * rows].T, scratch.H[: 2 * rows], scratch.gradient)
+        _update(scratch.gradient, V, model_V, H, model_H, machine, last, rule)
 
 
-@njit(**_FAST)
-def _update(  # type: ignore[no-untyped-def]
-    gradient, both_V, both_H, W, b, c, step_W, step_b, step_c,
-    rate, bias_rate, momentum, bias_momentum, weight_cost, centered,
-):
-    """Take one step of momentum, weight cost and, if wanted, centred gradients.
+@jit_fast
+def _update(
+    gradient: Floats,
+    V: Floats,
+    model_V: Floats,
+    H: Floats,
+    negative_H: Floats,
+    machine: Machine,
+    last: Machine,
+    rule: Rule,
+) -> None:
+    """Follow the gradient, Eqs. (5) and (6), with momentum and weight cost.
 
-    Centring (Tang and Sutskever 2011, Melchior et al. 2016) uses v - mean(v) and h - mean(h) of the
-    data in the gradient of W, and moves the biases so that the means keep their meaning:
+    Centring (Tang and Sutskever 2011; Melchior, Fischer and Wiskott 2016) takes v - mean(v) and
+    h - mean(h) in the gradient of W, and moves the biases so that they keep their meaning:
     b -= ΔW·mean(h), c -= ΔWᵀ·mean(v). The RBM itself stays a plain one.
     """
-    n, m = W.shape
-    rows = len(both_V) // 2
+    W, b, c = machine
+    rows, n = V.shape
+    m = H.shape[1]
     scale = np.float32(1.0 / rows)
-    mean_v = np.zeros(n, np.float32)
-    mean_h = np.zeros(m, np.float32)
-    gap_v = np.zeros(n, np.float32)  # mean of the data minus mean of the model
-    gap_h = np.zeros(m, np.float32)
+    mean_v, gap_v = np.zeros(n, np.float32), np.zeros(n, np.float32)
+    mean_h, gap_h = np.zeros(m, np.float32), np.zeros(m, np.float32)
     for row in range(rows):
         for i in range(n):
-            mean_v[i] += both_V[row, i] * scale
-            gap_v[i] += (both_V[row, i] - both_V[rows + row, i]) * scale
+            mean_v[i] += V[row, i] * scale
+            gap_v[i] += (V[row, i] - model_V[row, i]) * scale
         for j in range(m):
-            mean_h[j] += both_H[row, j] * scale
-            gap_h[j] += (both_H[row, j] + both_H[rows + row, j]) * scale
-    if not centered:
-        mean_v[:] = np.float32(0.0)
-        mean_h[:] = np.float32(0.0)
+            mean_h[j] += H[row, j] * scale
+            gap_h[j] += (H[row, j] + negative_H[row, j]) * scale
+    if not rule.centered:
+        mean_v[:] = _ZERO
+        mean_h[:] = _ZERO
     for i in range(n):
-        step_b[i] = bias_rate * gap_v[i] + bias_momentum * step_b[i]
-        b[i] += step_b[i]
+        last.b[i] = rule.bias_rate * gap_v[i] + rule.bias_momentum * last.b[i]
+        b[i] += last.b[i]
     for j in range(m):
-        step_c[j] = bias_rate * gap_h[j] + bias_momentum * step_c[j]
-        c[j] += step_c[j]
+        last.c[j] = rule.bias_rate * gap_h[j] + rule.bias_momentum * last.c[j]
+        c[j] += last.c[j]
     for i in range(n):
-        shift = np.float32(0.0)
+        shift = _ZERO
         for j in range(m):
             slope = gradient[i, j] * scale - mean_v[i] * gap_h[j] - gap_v[i] * mean_h[j]
-            step = rate * (slope - weight_cost * W[i, j]) + momentum * step_W[i, j]
-            step_W[i, j] = step
+            step = rule.rate * (slope - rule.weight_cost * W[i, j]) + rule.momentum * last.W[i, j]
+            last.W[i, j] = step
             W[i, j] += step
             c[j] -= step * mean_v[i]
             shift += step * mean_h[j]
         b[i] -= shift
 
 
-@njit(**_FAST)
-def gibbs(V, W, b, c, steps, key):  # type: ignore[no-untyped-def]
-    """Replace the rows of V by the ends of Gibbs chains of `steps` full steps that start at them."""
+@jit_fast
+def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64) -> None:
+    """Let each row of V walk `steps` full Gibbs steps, V → H → V."""
+    W, b, c = machine
     H = np.empty((_BLOCK, W.shape[1]), np.float32)
     for first in range(0, len(V), _BLOCK):
         block = V[first : first + _BLOCK]
         hidden = H[: len(block)]
         for step in range(steps):
             np.dot(block, W, hidden)
-            _draw(hidden, c, key, 2 * step, first)
+            draw(hidden, c, key, 2 * step, first)
             np.dot(hidden, W.T, block)
-            _draw(block, b, key, 2 * step + 1, first)
+            draw(block, b, key, 2 * step + 1, first)
 
 
-@njit(**_FAST)
-def reconstruction_error(V, W, b, c, sampled, key):  # type: ignore[no-untyped-def]
+@jit_fast
+def reconstruction_error(V: Floats, machine: Machine, sampled: bool, key: np.uint64) -> float:
     """Return the mean |v - reconstruction| over rows and units, after one step V → H → V.
 
     From probabilities, or with `sampled` from draws as the paper's text has it.
     """
+    W, b, c = machine
     H = np.empty((_BLOCK, W.shape[1]), np.float32)
     R = np.empty((_BLOCK, W.shape[0]), np.float32)
     total = 0.0
     for first in range(0, len(V), _BLOCK):
         block = V[first : first + _BLOCK]
-        hidden = H[: len(block)]
-        again = R[: len(block)]
+        hidden, again = H[: len(block)], R[: len(block)]
         np.dot(block, W, hidden)
         if sampled:
-            _draw(hidden, c, key, 0, first)
+            draw(hidden, c, key, 0, first)
         else:
-            _activate(hidden, c)
+            activate(hidden, c)
         np.dot(hidden, W.T, again)
         if sampled:
-            _draw(again, b, key, 1, first)
+            draw(again, b, key, 1, first)
         else:
-            _activate(again, b)
-        for row in range(len(block)):
-            difference = np.float32(0.0)
-            for unit in range(W.shape[0]):
-                difference += abs(block[row, unit] - again[row, unit])
-            total += difference
+            activate(again, b)
+        total += float(np.abs(block - again).sum())
     return total / V.size

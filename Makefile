@@ -1,0 +1,44 @@
+# harmonium: every target makes .venv and installs what it needs by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help install test check format solve clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
+
+install: .venv/.installed ## .venv with harmonium in it, nothing more
+
+test: .venv/.dev ## the whole test suite
+	$(BIN)/pytest -n auto
+
+check: .venv/.dev ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/.dev ## put the source into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+solve: .venv/.installed ## a first taste: RBM-EDA and BOA on a 60-bit deceptive trap
+	$(BIN)/harmonium solve trap:length=60,order=5 --model rbm --model boa --population 6000 --runs 3
+
+clean: ## remove .venv and caches
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "harmonium needs Python 3.11 or newer; set PYTHON=…, as in: make PYTHON=python3.12 install" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1" -c constraints.txt
+
+.venv/.installed: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	@touch $@
+
+.venv/.dev: .venv/.installed
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group dev
+	@touch $@

@@ -1,0 +1,5 @@
+from hypothesis import settings
+
+# Every run draws the same examples, and a slow machine is no failure.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")

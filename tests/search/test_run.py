@@ -1,0 +1,315 @@
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib import import_module
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harmonium import EDA, HIFF, NK, UMDA, OneMax, Problem, Result, Search, Stop, Trap, run
+from harmonium.bits import Bits, Fitness, format_bits
+from harmonium.problems import nk_optimum
+from harmonium.search import clock
+from tests.search.spies import SpyModel, SpyProblem
+
+SMALL = EDA(UMDA(), population=20)
+ENDLESS = Stop(max_generations=None, patience=None)
+
+WAYS: list[dict[str, Any]] = [
+    {"replacement": "keep-parents"},
+    {"replacement": "worst"},
+    {"replacement": "rtr"},
+    {"pairing": "parent-offspring"},
+    {"tournament": 4},
+]
+
+
+class Function:
+    """A problem of the user's own: 40 bits and any function of rows, no optimum known."""
+
+    length = 40
+    optimum = None
+
+    def __init__(self, function: Callable[[Bits], Any]) -> None:
+        self.function = function
+
+    def __call__(self, bits: Bits) -> Fitness:
+        fitness: Fitness = self.function(bits)
+        return fitness
+
+
+def flat(bits: Bits) -> Fitness:
+    return np.zeros(len(bits))
+
+
+def without_times(result: Result) -> dict[str, Any]:
+    shown = result.to_dict() | {"trace": [asdict(row) for row in result.trace]}
+    del shown["cpu_seconds"], shown["wall_seconds"]
+    return shown
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_the_same_seed_gives_the_same_result(way: dict[str, Any]) -> None:
+    eda = EDA(UMDA(), population=60, **way)
+    stop = Stop(max_generations=8)
+    one, again, other = (run(Trap(40, 4), eda, stop=stop, seed=seed) for seed in (5, 5, 6))
+    assert without_times(one) == without_times(again)
+    assert format_bits(one.best_bits) != format_bits(other.best_bits)
+    assert [row.mean for row in one.trace] != [row.mean for row in other.trace]
+
+
+def test_without_a_seed_one_is_drawn_and_told() -> None:
+    one, other = run(OneMax(30), SMALL), run(OneMax(30), SMALL)
+    assert one.seed != other.seed
+    assert without_times(run(OneMax(30), SMALL, seed=one.seed)) == without_times(one)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
+def test_a_bad_seed_is_refused(seed: Any) -> None:
+    with pytest.raises(ValueError, match=f"seed is {seed!r}; expected an integer ≥ 0"):
+        run(OneMax(5), SMALL, seed=seed)
+
+
+@pytest.mark.parametrize("problem", [OneMax(20), Trap(20, 5), HIFF(16), NK(20, 3)], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_bits_have_the_best_fitness(problem: Problem, seed: int) -> None:
+    result = run(problem, SMALL, seed=seed)
+    assert problem(result.best_bits[None])[0] == result.best_fitness
+    assert result.solved == (result.best_fitness == problem.optimum)
+
+
+def test_the_result_says_what_was_run() -> None:
+    result = run(Trap(20, 5), SMALL, seed=3)
+    assert result.problem == "trap:length=20,order=5"
+    assert result.model == "umda"
+    assert (result.population, result.seed, result.optimum) == (20, 3, 20.0)
+
+
+def test_the_result_as_a_dict_is_plain() -> None:
+    result = run(OneMax(8), SMALL, seed=3)
+    shown = result.to_dict()
+    assert shown["best_bits"] == format_bits(result.best_bits) == "11111111"
+    assert shown["cpu_seconds"].pop("total") == result.cpu_total
+    assert sum(shown["cpu_seconds"].values()) == result.cpu_total
+    assert "trace" not in shown
+    assert {type(value) for value in shown.values()} == {str, int, float, bool, dict}
+
+
+def test_the_trace_follows_every_generation() -> None:
+    problem = SpyProblem(40)
+    seen: list[float] = []
+    stop = Stop(max_generations=6)
+    result = run(
+        problem,
+        SMALL,
+        stop=stop,
+        seed=1,
+        callback=lambda search: seen.append(mean_of(search)),
+    )
+    bests = [batch.sum(axis=1).max() for batch in problem.batches]
+    assert [row.generation for row in result.trace] == list(range(7))
+    assert [row.evaluations for row in result.trace] == [20 + 10 * row for row in range(7)]
+    assert [row.best for row in result.trace] == np.maximum.accumulate(bests).tolist()
+    assert [row.mean for row in result.trace] == seen
+    assert result.best_fitness == max(bests)
+
+
+def mean_of(search: Search) -> float:
+    assert search.population is not None
+    return float(search.population.bits.sum(axis=1).mean())
+
+
+def test_the_trace_has_the_facts_of_the_model() -> None:
+    result = run(OneMax(40), EDA(SpyModel(), population=20), stop=Stop(max_generations=2), seed=1)
+    assert [row.facts for row in result.trace] == [{}, {"parents": 10.0}, {"parents": 10.0}]
+
+
+def test_the_optimum_ends_a_run() -> None:
+    result = run(OneMax(20), EDA(UMDA(), population=100), stop=ENDLESS, seed=1)
+    assert (result.stopped_by, result.solved, result.best_fitness) == ("optimum", True, 20)
+
+
+def test_a_run_ends_with_the_first_population_if_that_has_the_optimum() -> None:
+    result = run(OneMax(1), SMALL, seed=1)
+    assert (result.generations, result.evaluations, result.stopped_by) == (0, 20, "optimum")
+
+
+def test_convergence_ends_a_run() -> None:
+    result = run(SpyProblem(10), EDA(UMDA(), population=100), stop=ENDLESS, seed=1)
+    assert result.stopped_by == "converged"
+    assert result.trace[-1].mean == result.best_fitness
+
+
+def test_generations_end_a_run() -> None:
+    result = run(OneMax(50), SMALL, stop=Stop(max_generations=2), seed=1)
+    assert (result.stopped_by, result.generations, result.evaluations) == ("generations", 2, 40)
+    assert not result.solved
+
+
+def test_patience_ends_a_run() -> None:
+    stop = Stop(max_generations=None, patience=3)
+    result = run(Function(flat), EDA(UMDA(), population=100), stop=stop, seed=1)
+    assert (result.stopped_by, result.generations, result.evaluations) == ("patience", 3, 250)
+
+
+@pytest.mark.parametrize("budget", [1, 7, 19, 20, 21, 29, 30, 35, 50])
+def test_the_budget_of_evaluations_is_spent_and_never_exceeded(budget: int) -> None:
+    problem = SpyProblem(50)
+    result = run(problem, SMALL, stop=Stop(max_evaluations=budget), seed=1)
+    assert result.stopped_by == "evaluations"
+    assert result.evaluations == budget == sum(len(batch) for batch in problem.batches)
+    assert result.best_fitness == max(batch.sum(axis=1).max() for batch in problem.batches)
+
+
+def test_a_budget_spent_within_the_last_generation_is_the_reason() -> None:
+    stop = Stop(max_generations=1, max_evaluations=21)
+    assert run(OneMax(50), SMALL, stop=stop, seed=1).stopped_by == "evaluations"
+    stop = Stop(max_generations=1, max_evaluations=30)
+    assert run(OneMax(50), SMALL, stop=stop, seed=1).stopped_by == "generations"
+
+
+def test_cpu_time_ends_a_run_and_is_charged_to_the_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    run(OneMax(50), SMALL, stop=Stop(max_generations=1), seed=1)
+    seconds = count()
+    monkeypatch.setattr(clock, "time", SimpleNamespace(process_time=lambda: next(seconds)))
+    # Every charge is one second: fitness first, then each generation selection, building,
+    # sampling, fitness, and the replacement, which counts as selection.
+    result = run(OneMax(50), SMALL, stop=Stop(max_cpu_seconds=1 + 5 + 5), seed=1)
+    assert (result.stopped_by, result.generations) == ("cpu-time", 2)
+    assert result.cpu_seconds == {"fitness": 3, "selection": 4, "building": 2, "sampling": 2}
+    assert result.cpu_total == 11
+
+
+def test_wall_time_ends_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = count()
+    fake = SimpleNamespace(perf_counter=lambda: next(seconds))
+    monkeypatch.setattr(import_module("harmonium.search.run"), "time", fake)
+    # The clock is read at the start, after each generation from 0 on, and at the end.
+    result = run(OneMax(50), SMALL, stop=Stop(max_wall_seconds=3), seed=1)
+    assert (result.stopped_by, result.generations, result.wall_seconds) == ("wall-time", 2, 4)
+
+
+@pytest.mark.parametrize("yes", [True, np.True_])
+def test_a_callback_ends_a_run(yes: object) -> None:
+    stopped = run(OneMax(50), SMALL, seed=1, callback=lambda search: search.generation == 4 and yes)
+    assert (stopped.stopped_by, stopped.generations) == ("callback", 4)
+
+
+def test_a_callback_sees_every_generation_and_may_return_nothing() -> None:
+    seen: list[tuple[int, int]] = []
+    run(
+        OneMax(50),
+        SMALL,
+        stop=Stop(max_generations=3),
+        seed=1,
+        callback=lambda search: seen.append((search.generation, search.evaluations)),
+    )
+    assert seen == [(0, 20), (1, 30), (2, 40), (3, 50)]
+
+
+def test_another_reason_goes_before_the_callback() -> None:
+    stop = Stop(max_generations=1)
+    result = run(
+        OneMax(50), SMALL, stop=stop, seed=1, callback=lambda search: search.generation == 1
+    )
+    assert result.stopped_by == "generations"
+
+
+def test_without_a_known_optimum_nothing_is_solved() -> None:
+    result = run(SpyProblem(10), EDA(UMDA(), population=100), stop=ENDLESS, seed=1)
+    assert result.best_fitness == 10
+    assert not result.solved
+    assert result.optimum is None
+
+
+def test_an_optimum_that_was_given_up_is_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nk_optimum, "MAX_NODES", 3)
+    result = run(NK(30, 4), EDA(UMDA(), population=100), seed=1)
+    assert result.optimum is None
+    assert not result.solved
+    assert result.stopped_by != "optimum"
+
+
+def test_a_problem_of_the_user_s_own_needs_no_spec() -> None:
+    problem = SpyProblem(12, optimum=12.0)
+    result = run(problem, EDA(UMDA(), population=100), seed=1)
+    assert isinstance(problem, Problem)
+    assert (result.problem, result.solved, result.stopped_by) == ("SpyProblem", True, "optimum")
+
+
+def test_a_problem_of_the_user_s_own_sees_the_counted_rows_alone() -> None:
+    problem = SpyProblem(50)
+    result = run(problem, SMALL, stop=Stop(max_generations=3), seed=1)
+    assert [batch.shape for batch in problem.batches] == [(20, 50)] + [(10, 50)] * 3
+    assert result.evaluations == 50
+
+
+def test_a_model_of_the_user_s_own_sees_the_rows_of_its_run_alone() -> None:
+    class OwnModel(SpyModel):
+        """Not seen by any run before."""
+
+    model = OwnModel()
+    run(OneMax(50), EDA(model, population=20), stop=Stop(max_generations=3), seed=1)
+    assert [fit.parents.shape for fit in model.fits] == [(10, 50)] * 3
+
+
+@pytest.mark.parametrize("dtype", [list, np.int64, np.float32, np.bool_])
+def test_fitness_may_be_any_numbers(dtype: Any) -> None:
+    def first(bits: Bits) -> Any:
+        return bits[:, 0].tolist() if dtype is list else bits[:, 0].astype(dtype)
+
+    result = run(Function(first), SMALL, stop=Stop(max_generations=2), seed=1)
+    assert result.best_fitness == 1.0
+    assert type(result.best_fitness) is float
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            lambda bits: np.where(np.arange(len(bits)) >= 7, np.nan, 0.0),
+            "fitness has nan in row 7 of 20; return a finite number for every row",
+        ),
+        (
+            lambda bits: np.where(np.arange(len(bits)) == 2, -np.inf, 0.0),
+            "fitness has -inf in row 2 of 20; return a finite number for every row",
+        ),
+        (
+            lambda bits: bits.sum(),
+            r"fitness has shape \(\) for 20 rows; return one number a row, \(20,\)",
+        ),
+        (
+            lambda bits: bits,
+            r"fitness has shape \(20, 40\) for 20 rows; return one number a row, \(20,\)",
+        ),
+        (lambda bits: ["high"] * len(bits), "fitness is not an array of numbers"),
+    ],
+)
+def test_a_wrong_fitness_is_named(function: Callable[[Bits], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(Function(function), SMALL, seed=1)
+
+
+def test_an_error_in_the_problem_passes_through() -> None:
+    def broken(bits: Bits) -> Fitness:
+        raise LookupError("no such file")
+
+    with pytest.raises(LookupError, match="no such file"):
+        run(Function(broken), SMALL, seed=1)
+
+
+def test_umda_solves_onemax() -> None:
+    # Bits count alone here, which is what UMDA supposes; 400 rows keep drift from fixing a zero.
+    eda = EDA(UMDA(), population=400)
+    assert all(run(OneMax(100), eda, seed=seed).solved for seed in range(10))
+
+
+def test_umda_fails_on_traps() -> None:
+    # Seen alone, every bit is better as zero: with the rest of its trap at random, a zero is worth
+    # 2 on average, a one 1.375. So the marginals go to zero, and 12 traps never all become ones.
+    eda = EDA(UMDA(), population=400)
+    results = [run(Trap(60, 5), eda, seed=seed) for seed in range(10)]
+    assert not any(result.solved for result in results)
+    assert all(result.trace[-1].mean > 40 for result in results)

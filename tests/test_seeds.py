@@ -1,0 +1,62 @@
+from itertools import product
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from harmonium.seeds import Part, check_seed, draw_key, stream
+
+PARTS: tuple[Part, ...] = get_args(Part)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32, 2**200, np.int64(7), np.uint8(255)])
+def test_an_integer_from_zero_on_is_a_seed(seed: int) -> None:
+    checked = check_seed(seed)
+    assert checked == seed
+    assert type(checked) is int
+
+
+@pytest.mark.parametrize("seed", [-1, np.int64(-5), 1.0, "1", None, True, np.True_, [1]])
+def test_anything_else_is_refused(seed: object) -> None:
+    with pytest.raises(ValueError, match="expected an integer ≥ 0") as caught:
+        check_seed(seed)
+    assert str(caught.value).startswith(f"seed is {seed!r};")
+
+
+# What a seed means must never change: these words are those of the first release.
+@pytest.mark.parametrize(
+    ("part", "first", "seventh"),
+    [
+        ("mask", 0xE1AD344AAE410138, 0x5AF540BB69104772),
+        ("population", 0x162DBE83E1FD6DB5, 0xF3DD9BF316BF951A),
+        ("selection", 0xDAA1F20119735F54, 0x781A156647655E85),
+        ("building", 0xAA47AA616A73E95D, 0x504FD7BAB3DF8623),
+        ("sampling", 0xACC9C1C71F9ED66F, 0x3406D6E3CE90EF58),
+        ("replacement", 0xC34A6ECEF8AFFE45, 0x5A0A48D70D2CC8CE),
+    ],
+)
+def test_streams_are_the_same_on_every_machine(part: Part, first: int, seventh: int) -> None:
+    assert stream(1, part).bit_generator.random_raw() == first
+    assert stream(1, part, 7).bit_generator.random_raw() == seventh
+
+
+def test_no_two_streams_are_alike() -> None:
+    names = list(product(range(5), PARTS, range(5)))
+    words = {stream(*name).bit_generator.random_raw() for name in names}
+    assert len(words) == len(names)
+
+
+def test_a_stream_does_not_depend_on_what_was_drawn_before() -> None:
+    stream(3, "selection", 2).random(1000)
+    again = stream(3, "selection", 2).random(10)
+    np.testing.assert_array_equal(again, stream(3, "selection", 2).random(10))
+
+
+def test_keys_are_64_bits_wide_and_differ() -> None:
+    rng = stream(0, "building")
+    keys = [draw_key(rng) for _ in range(200)]
+    assert all(isinstance(key, np.uint64) for key in keys)
+    assert len(set(keys)) == 200
+    # Each bit is set in half of the keys; none set in all of 200, or in none, by chance: 2^-193.
+    assert np.bitwise_or.reduce(keys) == np.uint64(2**64 - 1)
+    assert np.bitwise_and.reduce(keys) == np.uint64(0)
