@@ -112,7 +112,7 @@ def test_fitness_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     ],
 )
 def test_fitness_that_is_no_real_number_is_refused(fitness: Any) -> None:
-    with pytest.raises(ValueError, match="fitness is not an array of numbers"):
+    with pytest.raises(ValueError, match="fitness is not an array of real numbers"):
         check_fitness(fitness, 2)
 
 

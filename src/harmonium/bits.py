@@ -32,20 +32,23 @@ def check_bits(bits: ArrayLike, length: int) -> Bits:
 def check_fitness(fitness: ArrayLike, rows: int) -> Fitness:
     """Return `fitness` as a (rows,) float64 array of finite numbers, or raise."""
     try:
-        array = np.asarray(fitness, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"fitness is not an array of numbers: {error}") from None
-    if array.shape != (rows,):
+        array = np.asarray(fitness)
+        real = array.astype(np.float64) if array.dtype.kind in "biufO" else None
+    except (TypeError, ValueError, OverflowError):
+        real = None
+    if real is None:
+        raise ValueError("fitness is not an array of real numbers; return one float a row")
+    if real.shape != (rows,):
         raise ValueError(
-            f"fitness has shape {array.shape} for {rows} rows; return one number a row, ({rows},)"
+            f"fitness has shape {real.shape} for {rows} rows; return one number a row, ({rows},)"
         )
-    finite = np.isfinite(array)
+    finite = np.isfinite(real)
     if not finite.all():
         row = int(np.argmin(finite))
         raise ValueError(
-            f"fitness has {array[row]} in row {row} of {rows}; return a finite number for every row"
+            f"fitness has {real[row]} in row {row} of {rows}; return a finite number for every row"
         )
-    return array
+    return real
 
 
 def format_bits(row: Bits) -> str:

@@ -8,7 +8,6 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
-from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
 
 import msgspec
@@ -33,7 +32,7 @@ class Spec:
     def __post_init__(self) -> None:
         for field, annotation in _annotations(type(self)).items():
             value = getattr(self, field)
-            if not isinstance(value, Spec):
+            if not (isinstance(annotation, type) and issubclass(annotation, Spec)):
                 object.__setattr__(self, field, self._checked(field, value, annotation))
 
     def __str__(self) -> str:
@@ -58,7 +57,7 @@ class Spec:
             raise self.refusal(field, describe_type(annotation)) from None
         if isinstance(converted, float) and not math.isfinite(converted):
             raise self.refusal(field, describe_type(annotation))
-        return converted
+        return converted + 0.0 if isinstance(converted, float) else converted  # no -0.0
 
 
 def to_dict(spec: Spec) -> dict[str, Any]:
@@ -114,7 +113,8 @@ class Registry(Generic[S]):
 
     def parse(self, text: str) -> S:
         """Make a spec from `name` or `name:field=value,…`."""
-        name, _, rest = text.strip().partition(":")
+        name, _, rest = text.partition(":")
+        name = name.strip()
         settings: dict[str, Scalar] = {}
         for setting in filter(None, rest.split(",")):
             field, equals, value = (part.strip() for part in setting.partition("="))
@@ -185,6 +185,8 @@ def _describe(info: inspect.Type) -> str:
     if isinstance(info, inspect.IntType | inspect.FloatType):
         noun = "an integer" if isinstance(info, inspect.IntType) else "a number"
         return noun + _describe_bounds(info)
+    if isinstance(info, inspect.DataclassType):
+        return f"a {info.cls.__name__.lower()}"
     plain = {inspect.BoolType: "true or false", inspect.NoneType: "none"}
     return plain.get(type(info), type(info).__name__)
 
@@ -202,8 +204,7 @@ def _description(annotation: Any) -> str:
     return ""
 
 
-@cache
-def _annotations(cls: Any) -> dict[str, Any]:
+def _annotations(cls: type[Spec]) -> dict[str, Any]:
     """Return the annotation of each field; a subclass may change a default, not the annotation."""
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):

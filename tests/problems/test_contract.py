@@ -26,15 +26,9 @@ EXAMPLES: Final[list[ProblemSpec]] = [
 
 
 @pytest.fixture(params=EXAMPLES, ids=str)
-def example(request: pytest.FixtureRequest) -> ProblemSpec:
+def problem(request: pytest.FixtureRequest) -> ProblemSpec:
     spec: ProblemSpec = request.param
     return spec
-
-
-@pytest.fixture
-def problem(example: ProblemSpec) -> Problem:
-    assert isinstance(example, Problem)
-    return example
 
 
 @pytest.mark.parametrize("cls", list(problems), ids=lambda cls: cls.name)
@@ -42,34 +36,39 @@ def test_every_problem_has_an_example_here(cls: type[ProblemSpec]) -> None:
     assert cls in {type(example) for example in EXAMPLES}, f"add {cls.__name__} to EXAMPLES"
 
 
-def test_fitness_is_one_finite_float_a_row(problem: Problem) -> None:
+def test_it_is_a_problem(problem: ProblemSpec) -> None:
+    assert isinstance(problem, Problem)
+    assert problem.length >= 1
+
+
+def test_fitness_is_one_finite_float_a_row(problem: ProblemSpec) -> None:
     fitness = problem(every_row(problem.length))
     assert fitness.dtype == np.float64
     assert fitness.shape == (2**problem.length,)
     assert np.isfinite(fitness).all()
 
 
-def test_no_rows_have_no_fitness(problem: Problem) -> None:
+def test_no_rows_have_no_fitness(problem: ProblemSpec) -> None:
     fitness = problem(np.empty((0, problem.length), dtype=np.uint8))
     assert fitness.dtype == np.float64
     assert fitness.shape == (0,)
 
 
-def test_a_row_does_not_depend_on_its_company(problem: Problem) -> None:
+def test_a_row_does_not_depend_on_its_company(problem: ProblemSpec) -> None:
     rows = random_rows(20, problem.length, seed=1)
     together = problem(rows)
     assert [problem(row[None])[0] for row in rows] == together.tolist()
     assert problem(rows[::-1].copy()).tolist() == together[::-1].tolist()
 
 
-def test_rows_are_not_changed(problem: Problem) -> None:
+def test_rows_are_not_changed(problem: ProblemSpec) -> None:
     rows = random_rows(20, problem.length, seed=1)
     before = rows.copy()
     problem(rows)
     np.testing.assert_array_equal(rows, before)
 
 
-def test_the_optimum_is_the_best_of_all_rows(problem: Problem) -> None:
+def test_the_optimum_is_the_best_of_all_rows(problem: ProblemSpec) -> None:
     assert problem.optimum == pytest.approx(problem(every_row(problem.length)).max(), rel=1e-12)
 
 
@@ -79,29 +78,26 @@ def flip(rows: Bits, *variables: int) -> Bits:
     return flipped
 
 
-def test_bits_interact_if_and_only_if_they_share_a_group(
-    example: ProblemSpec, problem: Problem
-) -> None:
+def test_bits_interact_if_and_only_if_they_share_a_group(problem: ProblemSpec) -> None:
     rows = every_row(problem.length)
     fitness = problem(rows)
-    together = {pair for group in example.structure for pair in combinations(group, 2)}
+    together = {pair for group in problem.structure for pair in combinations(group, 2)}
     for one, other in combinations(range(problem.length), 2):
         both = problem(flip(rows, one, other))
         interaction = fitness - problem(flip(rows, one)) - problem(flip(rows, other)) + both
         assert ((one, other) in together) == bool(np.abs(interaction).max() > 1e-9), (one, other)
 
 
-def test_groups_are_distinct_bits_in_order(example: ProblemSpec, problem: Problem) -> None:
-    for group in example.structure:
+def test_groups_are_distinct_bits_in_order(problem: ProblemSpec) -> None:
+    for group in problem.structure:
         assert list(group) == sorted(set(group))
         assert set(group) <= set(range(problem.length))
 
 
-def test_equal_specs_are_the_same_problem(example: ProblemSpec, problem: Problem) -> None:
-    settings = to_dict(example)
+def test_equal_specs_are_the_same_problem(problem: ProblemSpec) -> None:
+    settings = to_dict(problem)
     again = problems.make(settings.pop("name"), settings)
-    assert again == example
-    assert hash(again) == hash(example)
+    assert again == problem
+    assert hash(again) == hash(problem)
     rows = every_row(problem.length)
-    assert isinstance(again, Problem)
     np.testing.assert_array_equal(again(rows), problem(rows))

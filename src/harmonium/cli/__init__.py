@@ -3,7 +3,6 @@
 Exit codes: 0 ran, 1 interrupted, 2 bad input.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -49,7 +48,6 @@ def execute(arguments: Sequence[str]) -> int:
     """Run the command line with these arguments and return its exit code."""
     try:
         code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
-        sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")
         return 1
@@ -59,9 +57,6 @@ def execute(arguments: Sequence[str]) -> int:
     except TyperException as error:
         complain(error.format_message())
         return 2
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     return code if isinstance(code, int) else 0
 
 

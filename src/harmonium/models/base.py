@@ -1,5 +1,6 @@
 """The contract of a model: fit to parents, then sample; no half-made object in between."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -22,11 +23,11 @@ class Fitted(Protocol):
 
 
 @dataclass(frozen=True)
-class Model(Spec):
+class Model(Spec, ABC):
     """Base of the models: a spec whose fields are its hyperparameters."""
 
+    @abstractmethod
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> Fitted:
         """Learn the distribution of `parents`; `previous` is the last generation's fit."""
-        raise NotImplementedError

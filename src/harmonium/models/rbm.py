@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.models.base import Fitted, Model
@@ -205,6 +206,13 @@ class FittedRBM:
     parents: Floats
     gibbs_steps: int
     facts: Mapping[str, float]
+
+    def free_energy(self, bits: Bits) -> NDArray[np.float64]:
+        """Return F(v) = -b·v - Σ log(1 + exp(c + v·W)) of each row; P(v) ∝ exp(-F(v))."""
+        weights, visible, hidden = (part.astype(np.float64) for part in self.machine)
+        inputs = bits @ weights + hidden
+        energies: NDArray[np.float64] = -(bits @ visible) - np.logaddexp(0.0, inputs).sum(axis=1)
+        return energies
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Run a Gibbs chain from each of `count` parents, the first again after the last."""

@@ -1,5 +1,6 @@
 """The contract of a problem: maximised, evaluated a batch of rows at a time."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -27,21 +28,21 @@ class Problem(Protocol):
 
 
 @dataclass(frozen=True)
-class ProblemSpec(Spec):
+class ProblemSpec(Spec, ABC):
     """Base of the problems that come with harmonium: a spec that is a problem."""
 
     length: Length
 
     @property
+    @abstractmethod
     def optimum(self) -> float | None:
         """Largest possible fitness, or none if it is not known."""
-        raise NotImplementedError
 
     @property
     def structure(self) -> Structure:
         """Groups of interacting variables."""
         return ()
 
+    @abstractmethod
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row."""
-        raise NotImplementedError

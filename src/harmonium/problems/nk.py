@@ -83,11 +83,12 @@ def _draw_neighbors(words: np.random.PCG64, length: int, k: int) -> NDArray[np.i
     """Draw k distinct neighbours for each variable, none of them itself: (length, k)."""
     neighbors = np.empty((length, k), dtype=np.int64)
     for variable in range(length):
-        others = [other for other in range(length) if other != variable]
-        for position in range(k):  # the first k steps of a Fisher-Yates shuffle
+        moved: dict[int, int] = {}  # the first k steps of a Fisher-Yates shuffle of the others
+        for position in range(k):
             pick = position + int(words.random_raw()) % (length - 1 - position)
-            others[position], others[pick] = others[pick], others[position]
-        neighbors[variable] = others[:k]
+            other = moved.get(pick, pick)
+            moved[pick] = moved.get(position, position)
+            neighbors[variable, position] = other + (other >= variable)
     return neighbors
 
 

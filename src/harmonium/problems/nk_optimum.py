@@ -17,6 +17,9 @@ MAX_NODES: Final = 400_000_000
 A count, not a time, so that every machine agrees. The paper's largest sizes take under 30 million.
 """
 
+MAX_STEPS: Final = 10_000_000_000
+"""Dynamic programming on a ring is not begun beyond this many steps (about 15 s)."""
+
 _LOCAL_SEARCHES: Final = 400
 _KICK: Final = 4  # bits flipped between two local searches
 
@@ -44,11 +47,16 @@ def solve_general(groups: Indices, tables: Numbers) -> Bits | None:
     return np.ascontiguousarray(best[depth])
 
 
-def solve_ring(tables: Numbers) -> Bits:
-    """Return the best bits where component i reads variables i, i + 1, …, i + k round the ring."""
+def solve_ring(tables: Numbers) -> Bits | None:
+    """Return the best bits where component i reads variables i, i + 1, …, i + k round the ring.
+
+    None where the work, length·2^(2k+1) steps, would be too much.
+    """
     k = int(tables.shape[1]).bit_length() - 2
-    best: Bits = _solve_ring(tables, k) if k else tables.argmax(axis=1).astype(np.uint8)
-    return best
+    if k == 0:
+        alone: Bits = tables.argmax(axis=1).astype(np.uint8)
+        return alone
+    return None if tables.size << k > MAX_STEPS else _solve_ring(tables, k)
 
 
 def _order_variables(groups: Indices) -> Indices:

@@ -37,7 +37,9 @@ class Trap(ProblemSpec):
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the sum over traps of: order if all are ones, otherwise order - 1 - ones."""
-        ones = bits.reshape(len(bits), -1, self.order).sum(axis=2, dtype=np.int64)
+        ones = bits.reshape(len(bits), self.length // self.order, self.order).sum(
+            axis=2, dtype=np.int64
+        )
         deceptive = np.arange(self.order - 1, -2, -1)
         deceptive[self.order] = self.order
         fitness: Fitness = deceptive[ones].sum(axis=1, dtype=np.float64)

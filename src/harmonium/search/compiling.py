@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from harmonium.models import UMDA, models
 from harmonium.problems import Problem, ProblemSpec
 from harmonium.search.eda import EDA
 
@@ -19,9 +20,12 @@ def compile_kernels(problem: Problem, eda: EDA) -> None:
     if isinstance(problem, ProblemSpec) and type(problem) not in _compiled:
         problem(np.zeros((1, problem.length), dtype=np.uint8))
         _compiled.add(type(problem))
-    kind = (type(eda.model), eda.replacement)
+    model = eda.model if type(eda.model) in set(models) else UMDA()
+    kind = (type(model), eda.replacement)
     if kind not in _compiled:
-        search = replace(eda, population=max(20, 2 * eda.tournament)).start(length=6, seed=0)
+        search = replace(eda, model=model, population=max(20, 2 * eda.tournament)).start(
+            length=6, seed=0
+        )
         for _ in range(3):
             bits = search.ask()
             search.tell(bits, bits.sum(axis=1))

@@ -73,7 +73,7 @@ class Search:
         self.length = length
         self.seed = check_seed(seed)
         self.generation = 0
-        """Models built and whose offspring were all told; 0 while the first population is new."""
+        """Generations completed: models built whose offspring were all told."""
         self.evaluations = 0
         self.best_bits: Bits | None = None
         self.best_fitness = -np.inf
@@ -114,6 +114,8 @@ class Search:
             raise ValueError(f"told {len(bits)} rows, but {self.waiting} are waiting; ask() first")
         if not np.array_equal(bits, expected):
             raise ValueError("told rows differ from the asked ones; tell them in the asked order")
+        if not len(bits):
+            return
         self._told = np.concatenate([self._told, fitness])
         self._count(bits, fitness)
         if not self.waiting:
@@ -127,16 +129,17 @@ class Search:
         """Algorithm 1, lines 3 to 5: select parents, build a model, sample it."""
         population = self.population
         assert population is not None  # noqa: S101  # ask() randomizes first
-        self.generation += 1
         with self.clock.charge("selection"):
-            self._parents = self._select(population)
+            chosen = self._select(population)
         with one_blas_thread():
             with self.clock.charge("building"):
-                parents = population.bits[self._parents] ^ self._mask
-                self.fitted = self.eda.model.fit(parents, self._rng("building"), self.fitted)
+                parents = population.bits[chosen] ^ self._mask
+                fitted = self.eda.model.fit(parents, self._rng("building"), self.fitted)
             with self.clock.charge("sampling"):
-                offspring = self.fitted.sample(len(parents), self._rng("sampling"))
-                return offspring ^ self._mask
+                offspring = fitted.sample(len(parents), self._rng("sampling")) ^ self._mask
+        # Nothing has changed so far: a fit that failed or was interrupted can be asked for again.
+        self._parents, self.fitted = chosen, fitted
+        return offspring
 
     def _renew(self, told: Population) -> None:
         """Algorithm 1, line 6: the next population from parents and offspring."""
@@ -147,20 +150,21 @@ class Search:
         with self.clock.charge("selection"):
             rng = self._rng("replacement")
             self.population = replace(self.population, self._parents, told, rng)
+        self.generation += 1
 
     def _select(self, population: Population) -> Indices:
         rng = self._rng("selection")
-        first = self._parents is None  # the first generation has no parents to pair
-        if self.eda.pairing == "parent-offspring" and not first:
+        # The first generation has no parents: its halves are random, and so is their pairing.
+        if self.eda.pairing == "parent-offspring":
             return select_pairs(population.fitness, rng)
         return select(population.fitness, self.eda.tournament, rng)
 
     def _count(self, bits: Bits, fitness: Fitness) -> None:
         self.evaluations += len(fitness)
-        best = int(fitness.argmax()) if len(fitness) else 0
-        if len(fitness) and fitness[best] > self.best_fitness:
+        best = int(fitness.argmax())
+        if fitness[best] > self.best_fitness:
             self.best_bits, self.best_fitness = bits[best].copy(), float(fitness[best])
-            self.improved = self.generation
+            self.improved = self.generation + (self.population is not None)
 
     def _rng(self, part: Part) -> np.random.Generator:
         return stream(self.seed, part, self.generation)

@@ -22,7 +22,7 @@ class Generation:
     """What the model tells of its fit: epochs, edges …."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """The outcome of one run; `to_dict` is what `harmonium solve --json` prints."""
 

@@ -41,7 +41,7 @@ def run(
         reason = stop.reason(search, optimum, time.perf_counter() - started)
         if not search.waiting:
             trace.append(_trace(search))
-            if callback and callback(search) is True:
+            if callback and callback(search):
                 reason = reason or "callback"
     assert search.best_bits is not None  # noqa: S101  # at least one row was told
     return Result(

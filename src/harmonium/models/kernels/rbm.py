@@ -1,4 +1,4 @@
-"""Contrastive divergence, Gibbs sampling, reconstruction error and free energy of an RBM.
+"""Contrastive divergence, Gibbs sampling and reconstruction error of an RBM.
 
 V (rows, n) are visible and H (rows, m) hidden units, W (n, m) the weights, b (n) and c (m) the
 biases, all float32. BLAS does the products; one fused pass does bias, sigmoid and draw.

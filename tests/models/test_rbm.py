@@ -1,0 +1,170 @@
+"""The RBM as a model: where it starts, how the paper's control steers it, what each field does."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harmonium.bits import Bits
+from harmonium.models import RBM, PaperRBM
+from harmonium.models.kernels.rbm import Machine
+from harmonium.models.rbm import FittedRBM, _Control
+from tests.rows import random_rows
+
+
+def rng(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def blocks(count: int, n: int, size: int, seed: int) -> Bits:
+    return np.repeat(random_rows(count, n // size, seed), size, axis=1)
+
+
+def same(left: Machine, right: Machine) -> bool:
+    """Equal to the last bit; arrays of other shapes are not."""
+    return all(np.array_equal(a, b) for a, b in zip(left, right, strict=True))
+
+
+def test_the_papers_settings_are_the_papers() -> None:
+    paper = PaperRBM()
+    assert (paper.hidden, paper.cd_steps, paper.batch) == ("n/2", 1, 100)
+    assert (paper.rate, paper.bias_rate, paper.weight_cost) == (0.05, 0.5, 0.0001)
+    assert (paper.momentum, paper.final_momentum, paper.momentum_below) == (0.5, 0.8, 0.1)
+    assert (paper.halve_below, paper.stop_below, paper.error_every) == (0.05, 0.01, 2)
+    assert (paper.validation, paper.stop_gap, paper.gibbs_steps) == (0.1, 0.02, 25)
+    assert not paper.warm_start
+    assert not paper.centered
+    assert not paper.persistent
+
+
+@pytest.mark.parametrize(("hidden", "units"), [("n/2", 4), ("n", 8), (3, 3)])
+def test_hidden_units(hidden: Any, units: int) -> None:
+    fitted = RBM(hidden=hidden).fit(random_rows(40, 8, 1), rng(2))
+    assert fitted.machine.W.shape == (8, units)
+
+
+def test_training_starts_at_the_log_odds_and_small_weights() -> None:
+    parents = (rng(3).random((1000, 6)) < [0.1, 0.3, 0.5, 0.7, 0.9, 1.0]).astype(np.uint8)
+    untrained = RBM(rate=0.0, bias_rate=0.0, max_epochs=1)
+    W, b, c = untrained.fit(parents, rng(4)).machine
+    marginals = parents.mean(axis=0).clip(0.005, 0.995)
+    np.testing.assert_allclose(b, np.log(marginals / (1 - marginals)), rtol=1e-4)
+    assert 0 < np.abs(W).max() < 0.01
+    assert not c.any()
+
+
+def test_a_warm_start_goes_on_from_the_last_generation() -> None:
+    parents = blocks(200, 6, 3, seed=5)
+    frozen = RBM(rate=0.0, bias_rate=0.0)
+    first = RBM().fit(parents, rng(6))
+    assert same(frozen.fit(parents, rng(7), first).machine, first.machine)
+    cold = replace(frozen, warm_start=False)
+    assert not same(cold.fit(parents, rng(7), first).machine, first.machine)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hidden": "n"},
+        {"cd_steps": 2},
+        {"persistent": True},
+        {"centered": True},
+        {"positive": "probabilities"},
+        {"batch": 20},
+        {"rate": 0.1},
+        {"bias_rate": 0.1},
+        {"momentum": 0.0},
+        {"bias_momentum": True},
+        {"weight_cost": 0.01},
+        {"weight_spread": 0.1},
+        {"max_epochs": 4},
+        {"error": "samples"},
+        {"momentum_below": 0.9},
+        {"halve_below": 0.9},
+        {"stop_below": 0.9},
+        {"first_decrease": 0.999},
+        {"validation": 0.3},
+        {"stop_gap": 0.0001},
+    ],
+    ids=str,
+)
+def test_every_choice_of_the_paper_can_be_switched(change: dict[str, Any]) -> None:
+    parents = blocks(300, 10, 5, seed=8)
+    usual = PaperRBM()
+    plain = usual.fit(parents, rng(9)).machine
+    changed = replace(usual, **change).fit(parents, rng(9)).machine
+    assert not same(changed, plain)
+
+
+def test_gibbs_chains_start_at_the_parents() -> None:
+    parents = random_rows(30, 12, seed=10)
+    silent = Machine(
+        np.zeros((12, 6), np.float32), np.zeros(12, np.float32), np.zeros(6, np.float32)
+    )
+    stiff = Machine(
+        np.hstack([np.eye(12), -np.eye(12)]).astype(np.float32) * 40,
+        np.zeros(12, np.float32),
+        np.tile([-20.0, 20.0], (12, 1)).T.ravel().astype(np.float32),
+    )
+    start = parents.astype(np.float32)
+    kept = FittedRBM(stiff, start, 5, {}).sample(45, rng(11))
+    np.testing.assert_array_equal(kept, np.concatenate([parents, parents[:15]]))
+    lost = FittedRBM(silent, start, 5, {}).sample(30, rng(11))
+    assert (lost != parents).mean() == pytest.approx(0.5, abs=0.15)
+
+
+class TestControl:
+    """The paper's parameter control, fed with errors written by hand."""
+
+    def decrease(self, errors: list[float], first_decrease: float = 0.0) -> float:
+        control = _Control(replace(PaperRBM(), first_decrease=first_decrease))
+        control.errors = errors
+        return control._decrease()
+
+    def test_gamma_is_the_share_of_the_decrease_in_the_last_quarter(self) -> None:
+        errors = [1.0, 0.8, 0.7, 0.6, 0.5]  # epochs 0, 2, 4, 6, 8: the quarter begins at 6
+        assert self.decrease(errors) == pytest.approx((0.6 - 0.5) / (1.0 - 0.5))
+
+    def test_gamma_counts_only_after_a_first_decrease(self) -> None:
+        errors = [1.0, 0.995, 0.99, 0.99, 0.99]
+        assert self.decrease(errors) == pytest.approx(0.0)
+        assert self.decrease(errors, first_decrease=0.02) == 1.0
+
+    def test_a_rising_error_is_no_reason_to_stop(self) -> None:
+        assert self.decrease([1.0, 1.1, 1.2, 1.3, 1.4]) == 1.0
+
+
+def test_training_stops_when_the_error_no_longer_falls() -> None:
+    parents = blocks(1000, 10, 5, seed=12)
+    paper = replace(PaperRBM(), stop_gap=0.0)
+    epochs = paper.fit(parents, rng(13)).facts["epochs"]
+    assert 10 < epochs < 1000
+    assert epochs % 2 == 0
+    endless = replace(paper, stop_below=0.0, max_epochs=int(epochs) + 50)
+    assert endless.fit(parents, rng(13)).facts["epochs"] == epochs + 50
+
+
+def test_training_stops_at_the_gap_to_the_validation_rows() -> None:
+    """Forty rows of 30 random bits can only be learned by heart."""
+    parents = random_rows(40, 30, seed=14)
+    overfit = PaperRBM(rate=0.5, stop_below=0.0, max_epochs=500)
+    assert overfit.fit(parents, rng(15)).facts["epochs"] < 500
+    assert overfit.fit(parents, rng(15)).facts["gap"] >= 0.02
+    relative = replace(overfit, gap="relative").fit(parents, rng(15)).facts
+    assert relative["epochs"] <= overfit.fit(parents, rng(15)).facts["epochs"]
+    blind = replace(overfit, stop_gap=0.0)
+    assert blind.fit(parents, rng(15)).facts["epochs"] == 500
+
+
+def test_blocks_are_learned() -> None:
+    """Blocks of four equal bits, both kinds: samples keep them whole and combine them anew."""
+    parents = blocks(2000, 20, 4, seed=16)
+    fitted = RBM().fit(parents, rng(17))
+    for seed in range(18, 21):  # three generations, as a warm start is meant to be used
+        fitted = RBM().fit(parents, rng(seed), fitted)
+    sample = fitted.sample(2000, rng(22)).reshape(2000, 5, 4).sum(axis=2)
+    assert ((sample == 0) | (sample == 4)).mean() > 0.9  # 0.125 for independent bits
+    ones = (sample == 4).astype(float)
+    between = np.corrcoef(ones.T) - np.eye(5)
+    assert np.abs(between).max() < 0.2
