@@ -37,10 +37,13 @@ def test_boa_with_rtr_solves_5_traps_of_60_bits() -> None:
 def test_nk_landscapes_of_30_bits_are_solved(model: Model) -> None:
     instances = [NK(30, 4, instance) for instance in range(10)]
     solved = [solve(instance, EDA(model, population=4000), runs=1) for instance in instances]
-    assert sum(map(len, solved)) >= 8
+    assert sum(map(len, solved)) >= 8  # seen, seeds 1, 2, 3: boa 9, 10, 8; rbm 10, 10, 10
 
 
 @pytest.mark.slow
-def test_rbm_solves_5_traps_of_60_bits() -> None:
-    solved = solve(Trap(60, 5), EDA(RBM(), population=6000), runs=5)
-    assert len(solved) == 5
+def test_rbm_solves_5_traps_of_60_bits_with_fewer_evaluations_than_the_paper() -> None:
+    solved = solve(Trap(60, 5), EDA(RBM(), population=3000), runs=10)
+    assert len(solved) >= 9  # seen: 10
+    assert (
+        fmean(result.evaluations for result in solved) < 56_000
+    )  # seen: 37,000; paper's BOA 56,000

@@ -102,7 +102,7 @@ def test_a_model_is_read_back_from_its_text(model: Model) -> None:
         (NK(20, 3), "nk:length=20,k=3"),
         (NK(20, 3, 4, "ring"), "nk:length=20,k=3,instance=4,neighbors=ring"),
         (RBM(), "rbm"),
-        (RBM(hidden="n", centered=False, rate=1), "rbm:hidden=n,centered=false,rate=1.0"),
+        (RBM(hidden="n/2", centered=False, rate=1), "rbm:hidden=n/2,centered=false,rate=1.0"),
         (PaperRBM(), "rbm-paper"),
         (PaperRBM(batch=50), "rbm-paper:batch=50"),
         (Stop(patience=None), "stop:patience=none"),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from harmonium.bits import Bits
 from harmonium.models import RBM, PaperRBM
@@ -33,6 +34,9 @@ def test_the_papers_settings_are_the_papers() -> None:
     assert (paper.momentum, paper.final_momentum, paper.momentum_below) == (0.5, 0.8, 0.1)
     assert (paper.halve_below, paper.stop_below, paper.error_every) == (0.05, 0.01, 2)
     assert (paper.validation, paper.stop_gap, paper.gibbs_steps) == (0.1, 0.02, 25)
+    assert (paper.connections, paper.chain_start, paper.replacement) == (
+        *("all", "parents", "keep-parents"),
+    )
     assert not paper.warm_start
     assert not paper.centered
     assert not paper.persistent
@@ -40,13 +44,13 @@ def test_the_papers_settings_are_the_papers() -> None:
 
 @pytest.mark.parametrize(("hidden", "units"), [("n/2", 4), ("n", 8), (3, 3)])
 def test_hidden_units(hidden: Any, units: int) -> None:
-    fitted = RBM(hidden=hidden).fit(random_rows(40, 8, 1), rng(2))
+    fitted = RBM(hidden=hidden, connections="all").fit(random_rows(40, 8, 1), rng(2))
     assert fitted.machine.W.shape == (8, units)
 
 
 def test_training_starts_at_the_log_odds_and_small_weights() -> None:
     parents = (rng(3).random((1000, 6)) < [0.1, 0.3, 0.5, 0.7, 0.9, 1.0]).astype(np.uint8)
-    untrained = RBM(rate=0.0, bias_rate=0.0, max_epochs=1)
+    untrained = PaperRBM(rate=0.0, bias_rate=0.0, max_epochs=1, validation=0.0)
     W, b, c = untrained.fit(parents, rng(4)).machine
     marginals = parents.mean(axis=0).clip(0.005, 0.995)
     np.testing.assert_allclose(b, np.log(marginals / (1 - marginals)), rtol=1e-4)
@@ -67,6 +71,8 @@ def test_a_warm_start_goes_on_from_the_last_generation() -> None:
     "change",
     [
         {"hidden": "n"},
+        {"connections": "correlated"},
+        {"connections": "correlated", "significance": 2.0},
         {"cd_steps": 2},
         {"persistent": True},
         {"centered": True},
@@ -108,10 +114,62 @@ def test_gibbs_chains_start_at_the_parents() -> None:
         np.tile([-20.0, 20.0], (12, 1)).T.ravel().astype(np.float32),
     )
     start = parents.astype(np.float32)
-    kept = FittedRBM(stiff, start, 5, {}).sample(45, rng(11))
+    kept = FittedRBM(stiff, start, 5, False, {}).sample(45, rng(11))
     np.testing.assert_array_equal(kept, np.concatenate([parents, parents[:15]]))
-    lost = FittedRBM(silent, start, 5, {}).sample(30, rng(11))
+    lost = FittedRBM(silent, start, 5, False, {}).sample(30, rng(11))
     assert (lost != parents).mean() == pytest.approx(0.5, abs=0.15)
+
+
+def test_hidden_units_see_the_bits_correlated_with_their_own() -> None:
+    """Two blocks of three equal bits and two bits alone, one of them constant."""
+    parents = np.hstack([blocks(500, 6, 3, seed=30), random_rows(500, 2, seed=31)])
+    parents[:, 7] = 1
+    connected = RBM(significance=1.0)._connect(parents.astype(np.float32), hidden=10)
+    block = np.ones((3, 3))
+    np.testing.assert_array_equal(connected[:3, :3], block)
+    np.testing.assert_array_equal(connected[3:6, 3:6], block)
+    assert connected[:6, :6].sum() == 18
+    assert not connected[6:].any()
+    np.testing.assert_array_equal(connected[:, 8:], connected[:, :2])  # units begin again at bit 0
+
+
+def test_significance_is_a_rate_of_false_alarms() -> None:
+    """Independent bits: P(z² > s·ln N) of 1,225 pairs, within five standard deviations."""
+    rows = random_rows(1000, 50, seed=32).astype(np.float32)
+    for significance in (0.25, 0.5, 1.0):
+        connected = RBM(significance=significance)._connect(rows, hidden=50)
+        alarms = np.triu(connected, 1).sum() / 1225
+        expected = chi2.sf(significance * np.log(1000), df=1)
+        assert alarms == pytest.approx(expected, abs=5 * np.sqrt(expected / 1225))
+
+
+def test_unconnected_weights_stay_zero_also_after_a_warm_start() -> None:
+    parents = blocks(400, 8, 4, seed=33)
+    model = RBM(significance=1.0)
+    fitted = model.fit(parents, rng(34))
+    again = model.fit(parents, rng(35), fitted)
+    for machine in (fitted.machine, again.machine):
+        assert not machine.W[:4, 4:].any()
+        assert machine.W[:4, :4].all()
+
+
+def test_recombined_chains_mix_the_parents_and_keep_what_was_learned() -> None:
+    """Blocks that agree in every parent: only hidden units can carry one from parent to parent."""
+    parents = np.repeat(random_rows(1000, 1, seed=36), 12, axis=1)
+    parents[:, 6:] = np.repeat(random_rows(1000, 1, seed=37), 6, axis=1)
+    fitted = RBM().fit(parents, rng(38))
+    for seed in range(39, 45):
+        fitted = RBM().fit(parents, rng(seed), fitted)
+    kept = replace_chains(fitted, recombined=False).sample(1000, rng(46))
+    mixed = replace_chains(fitted, recombined=True).sample(1000, rng(46))
+    for sample in (kept, mixed):
+        ones = sample.reshape(1000, 2, 6).sum(axis=2)
+        assert ((ones == 0) | (ones == 6)).mean() > 0.8
+    assert (mixed != parents).mean() > (kept != parents).mean() + 0.1
+
+
+def replace_chains(fitted: FittedRBM, recombined: bool) -> FittedRBM:
+    return replace(fitted, recombined=recombined)
 
 
 class TestControl:

@@ -33,8 +33,11 @@ def solve(
     ] = None,
     population: Annotated[int, typer.Option(help="Size of the population, even.")] = 4000,
     replacement: Annotated[
-        str, typer.Option(help="Who makes room for offspring: keep-parents, worst or rtr.")
-    ] = "keep-parents",
+        str,
+        typer.Option(
+            help="Who makes room for offspring: keep-parents, worst, rtr, or auto, what suits the model."
+        ),
+    ] = "auto",
     tournament: Annotated[int, typer.Option(help="Size of a tournament.")] = 2,
     pairing: Annotated[
         str, typer.Option(help="Who meets in a tournament: any or parent-offspring.")

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -25,6 +25,9 @@ class Fitted(Protocol):
 @dataclass(frozen=True)
 class Model(Spec, ABC):
     """Base of the models: a spec whose fields are its hyperparameters."""
+
+    replacement: ClassVar[Literal["keep-parents", "worst", "rtr"]] = "keep-parents"
+    """The replacement that suits the model best: what `EDA(replacement="auto")` takes."""
 
     @abstractmethod
     def fit(

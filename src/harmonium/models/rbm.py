@@ -22,11 +22,19 @@ class RBM(Model):
     """A restricted Boltzmann machine trained by contrastive divergence."""
 
     name: ClassVar[str] = "rbm"
+    replacement: ClassVar[Literal["keep-parents", "worst", "rtr"]] = "rtr"
 
     hidden: Annotated[
         Annotated[int, Meta(ge=1)] | Literal["n/2", "n"],
         Meta(description="hidden units: half as many as bits, as many, or a number"),
-    ] = "n/2"
+    ] = "n"
+    connections: Annotated[
+        Literal["all", "correlated"],
+        Meta(description="bits a hidden unit sees: all, or those correlated with a bit of its own"),
+    ] = "correlated"
+    significance: Annotated[
+        float, Meta(ge=0, description="z²/ln(parents) of such a correlation; BIC asks for 1")
+    ] = 0.5
     # How a gradient is made
     cd_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of contrastive divergence")] = 1
     persistent: Annotated[bool, Meta(description="chains go on from update to update")] = False
@@ -48,12 +56,12 @@ class RBM(Model):
     warm_start: Annotated[bool, Meta(description="start from the last generation's RBM")] = True
     weight_spread: Annotated[
         float, Meta(ge=0, description="standard deviation of the first weights")
-    ] = 0.001
+    ] = 0.1
     marginal_clip: Annotated[
         float, Meta(gt=0, lt=0.5, description="marginals are kept this far from 0 and 1")
     ] = 0.005
     # How the error steers it: γ is the share of the whole decrease made in the last quarter
-    max_epochs: Annotated[int, Meta(ge=1, description="passes over the parents, at most")] = 20
+    max_epochs: Annotated[int, Meta(ge=1, description="passes over the parents, at most")] = 10
     error: Annotated[
         Literal["probabilities", "samples"],
         Meta(description="reconstruction error from probabilities, or from draws as in the text"),
@@ -76,7 +84,11 @@ class RBM(Model):
         "absolute"
     )
     # How it is sampled
-    gibbs_steps: Annotated[int, Meta(ge=1, description="Gibbs steps from the parents")] = 25
+    gibbs_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of a sample")] = 10
+    chain_start: Annotated[
+        Literal["parents", "recombined"],
+        Meta(description="parents as they are, or with their hidden units shuffled among them"),
+    ] = "recombined"
 
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
@@ -87,6 +99,8 @@ class RBM(Model):
         visible = parents.astype(np.float32)
         seen, unseen = visible[rows[held_back:]], visible[rows[:held_back]]
         machine = self._start(seen, rng, previous)
+        connected = self._connect(seen, machine.W.shape[1])
+        machine.W[:] *= connected
         last = Machine(*(np.zeros_like(weights) for weights in machine))
         chains = seen[: self.batch].copy() if self.persistent else seen[:0]
         scratch = kernels.make_scratch(self.batch, *machine.W.shape)
@@ -97,12 +111,34 @@ class RBM(Model):
         while epoch < self.max_epochs and not control.stop:
             order = rng.permutation(len(seen))
             rule = self._rule(control)
-            kernels.train_epoch(seen, order, machine, last, chains, rule, scratch, key, epoch)
+            kernels.train_epoch(
+                seen, order, machine, last, connected, chains, rule, scratch, key, epoch
+            )
             epoch += 1
             if epoch % self.error_every == 0:
                 control.watch(epoch, machine, seen, unseen, key)
         facts = {"epochs": float(epoch), **control.facts}
-        return FittedRBM(machine, visible, self.gibbs_steps, facts)
+        recombined = self.chain_start == "recombined"
+        return FittedRBM(machine, visible, self.gibbs_steps, recombined, facts)
+
+    def _connect(self, seen: Floats, hidden: int) -> Floats:
+        """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden).
+
+        Hidden unit j belongs to bit j (modulo length). It sees that bit and those whose correlation
+        with it, z = r·√N, is significant: z² > significance·ln N. A bit correlated with no other is
+        left to its bias.
+        """
+        rows, length = seen.shape
+        if self.connections == "all":
+            return np.ones((length, hidden), np.float32)
+        deviations = seen - seen.mean(axis=0)
+        scaled = deviations / np.sqrt(np.maximum((deviations**2).sum(axis=0), 1e-6))
+        z_squared = (scaled.T @ scaled) ** 2 * rows
+        linked = z_squared > self.significance * np.log(rows)
+        np.fill_diagonal(linked, False)
+        np.fill_diagonal(linked, linked.any(axis=0))
+        connected: Floats = linked.astype(np.float32)[:, np.arange(hidden) % length]
+        return connected
 
     def _rule(self, control: "_Control") -> kernels.Rule:
         """Return what the kernel does in this epoch."""
@@ -135,12 +171,16 @@ class PaperRBM(RBM):
     """The RBM of the paper; docs/paper.md says how its open points are read."""
 
     name: ClassVar[str] = "rbm-paper"
+    replacement: ClassVar[Literal["keep-parents", "worst", "rtr"]] = "keep-parents"
 
+    hidden: int | Literal["n/2", "n"] = "n/2"
+    connections: Literal["all", "correlated"] = "all"
     centered: bool = False
     batch: int = 100
     rate: float = 0.05
     final_momentum: float = 0.8
     warm_start: bool = False
+    weight_spread: float = 0.001
     max_epochs: int = 1000
     momentum_below: float = 0.1
     halve_below: float = 0.05
@@ -148,6 +188,8 @@ class PaperRBM(RBM):
     first_decrease: float = 0.02
     validation: float = 0.1
     stop_gap: float = 0.02
+    gibbs_steps: int = 25
+    chain_start: Literal["parents", "recombined"] = "parents"
 
 
 @dataclass
@@ -205,6 +247,7 @@ class FittedRBM:
     machine: Machine
     parents: Floats
     gibbs_steps: int
+    recombined: bool
     facts: Mapping[str, float]
 
     def free_energy(self, bits: Bits) -> NDArray[np.float64]:
@@ -215,7 +258,15 @@ class FittedRBM:
         return energies
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
-        """Run a Gibbs chain from each of `count` parents, the first again after the last."""
+        """Run a Gibbs chain from each of `count` parents, the first again after the last.
+
+        Recombined chains start from hidden units that were each shuffled among the parents: what a
+        hidden unit has learned is handed on as a whole, and combined anew.
+        """
         chains = np.resize(self.parents, (count, self.parents.shape[1]))
+        if self.recombined:
+            hidden = kernels.draw_hidden(chains, self.machine, draw_key(rng))
+            shuffled = rng.permuted(hidden, axis=0)
+            chains = kernels.draw_visible(shuffled, self.machine, draw_key(rng))
         kernels.gibbs(chains, self.machine, self.gibbs_steps, draw_key(rng))
         return chains.astype(np.uint8)

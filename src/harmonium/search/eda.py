@@ -1,7 +1,7 @@
 """The EDA of Algorithm 1 as ask/tell: what is wanted, and the one mutable object that does it."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal, cast
 
 import numpy as np
 from msgspec import Meta
@@ -31,14 +31,19 @@ class EDA(Spec):
     pairing: Annotated[
         Pairing, Meta(description="who meets in a tournament: anyone, or a parent and an offspring")
     ] = "any"
-    replacement: Annotated[Replacement, Meta(description="who makes room for the offspring")] = (
-        "keep-parents"
-    )
+    replacement: Annotated[
+        Replacement | Literal["auto"],
+        Meta(description="who makes room for the offspring; auto: what suits the model"),
+    ] = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.model, Model):
             raise self.refusal("model", "a model, such as harmonium.RBM()")
+        if self.replacement == "auto":  # settled here, so that an EDA says what it does
+            paired = self.pairing == "parent-offspring"
+            suitable = "keep-parents" if paired else self.model.replacement
+            object.__setattr__(self, "replacement", suitable)
         if self.population % 2:
             raise self.refusal("population", "an even number")
         if self.tournament > self.population // 2:
@@ -146,7 +151,7 @@ class Search:
         if self.population is None or self._parents is None:
             self.population = told
             return
-        replace = REPLACEMENTS[self.eda.replacement]
+        replace = REPLACEMENTS[cast("Replacement", self.eda.replacement)]
         with self.clock.charge("selection"):
             rng = self._rng("replacement")
             self.population = replace(self.population, self._parents, told, rng)

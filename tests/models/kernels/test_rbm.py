@@ -59,7 +59,7 @@ def test_conditionals_match_enumeration() -> None:
 
 def test_free_energy_gives_the_marginals() -> None:
     rbm = machine(6, 3, seed=2)
-    fitted = FittedRBM(rbm, np.empty((0, 6), np.float32), 25, {})
+    fitted = FittedRBM(rbm, np.empty((0, 6), np.float32), 25, False, {})
     weight = np.exp(-fitted.free_energy(all_rows(6)))
     np.testing.assert_allclose(weight / weight.sum(), joint(rbm).sum(axis=1), rtol=1e-5)
 
@@ -120,7 +120,13 @@ def drawn(inputs: Floats, bias: Floats, stream: int, first: int) -> Floats:
 
 
 def transcribe(
-    data: Floats, rbm: Machine, last: Machine, chains: Floats, how: Rule, epoch: int
+    data: Floats,
+    rbm: Machine,
+    last: Machine,
+    connected: Floats,
+    chains: Floats,
+    how: Rule,
+    epoch: int,
 ) -> Machine:
     """Algorithm 2 and Eqs. (5) and (6), batch by batch, in plain NumPy (draws from the kernel)."""
     W, b, c = (weights.copy() for weights in rbm)
@@ -145,6 +151,7 @@ def transcribe(
         positive = (V - mean_v).T @ (H - mean_h) / len(V)
         negative = (model_V - mean_v).T @ (model_H - mean_h) / len(V)
         dW = how.rate * (positive - negative - how.weight_cost * W) + how.momentum * dW
+        dW = dW * connected
         db = how.bias_rate * (V - model_V).mean(axis=0) + how.bias_momentum * db
         dc = how.bias_rate * (H - model_H).mean(axis=0) + how.bias_momentum * dc
         W = W + dW
@@ -166,16 +173,20 @@ def transcribe(
     ids=str,
 )
 @pytest.mark.parametrize("persistent", [False, True])
-def test_an_epoch_is_the_papers_algorithm(changes: dict[str, Any], persistent: bool) -> None:
+@pytest.mark.parametrize("sparse", [False, True])
+def test_an_epoch_is_the_papers_algorithm(
+    changes: dict[str, Any], persistent: bool, sparse: bool
+) -> None:
     how = rule(**changes)
     rng = np.random.default_rng(6)
     data = rng.integers(0, 2, (37, 6)).astype(np.float32)
     rbm, last = machine(6, 3, seed=7, spread=0.3), machine(6, 3, seed=8, spread=0.01)
     chains = rng.integers(0, 2, (how.batch if persistent else 0, 6)).astype(np.float32)
-    expected = transcribe(data, rbm, last, chains.copy(), how, epoch=2)
+    connected = (rng.random((6, 3)) < (0.5 if sparse else 1.0)).astype(np.float32)
+    expected = transcribe(data, rbm, last, connected, chains.copy(), how, epoch=2)
     scratch = kernels.make_scratch(how.batch, 6, 3)
     order = np.arange(len(data))
-    kernels.train_epoch(data, order, rbm, last, chains, how, scratch, KEY, 2)
+    kernels.train_epoch(data, order, rbm, last, connected, chains, how, scratch, KEY, 2)
     for trained, transcribed in zip(rbm, expected, strict=True):
         np.testing.assert_allclose(trained, transcribed, atol=2e-5)
 
@@ -187,10 +198,11 @@ def test_training_raises_the_likelihood_of_the_data() -> None:
     rbm = machine(6, 4, seed=10, spread=0.01)
     last = Machine(*(np.zeros_like(weights) for weights in rbm))
     how = rule(rate=np.float32(0.2), centered=True)
+    all_of_them = np.ones((6, 4), np.float32)
     scratch = kernels.make_scratch(how.batch, 6, 4)
     for epoch in range(60):
         order = rng.permutation(len(data))
-        kernels.train_epoch(data, order, rbm, last, data[:0], how, scratch, KEY, epoch)
+        kernels.train_epoch(data, order, rbm, last, all_of_them, data[:0], how, scratch, KEY, epoch)
     rows = all_rows(6)
     blocks = (rows[:, :3] == rows[:, :1]).all(axis=1) & (rows[:, 3:] == rows[:, 3:4]).all(axis=1)
     assert joint(rbm).sum(axis=1)[blocks].sum() > 0.8  # 4 of 64 rows; 0.0625 before training

@@ -113,6 +113,7 @@ def train_epoch(
     order: NDArray[np.int64],
     machine: Machine,
     last: Machine,
+    connected: Floats,
     chains: Floats,
     rule: Rule,
     scratch: Scratch,
@@ -121,8 +122,9 @@ def train_epoch(
 ) -> None:
     """One epoch of contrastive divergence over `data` in `order`: Algorithm 2, a batch at a time.
 
-    `machine` and its `last` update change in place. Gibbs chains start at the data; with rows in
-    `chains` (batch, n) they go on from there instead (persistent contrastive divergence).
+    `machine` and its `last` update change in place; weights are learned where `connected` (n, m) is
+    1, and stay where it is 0. Gibbs chains start at the data; with rows in `chains` (batch, n) they
+    go on from there instead (persistent contrastive divergence).
     """
     W, b, c = machine
     streams = 2 * (rule.steps + 1)
@@ -161,7 +163,7 @@ def train_epoch(
             for unit in range(model_H.shape[1]):
                 model_H[row, unit] = -model_H[row, unit]
         np.dot(scratch.V[: 2 * rows].T, scratch.H[: 2 * rows], scratch.gradient)
-        _update(scratch.gradient, V, model_V, H, model_H, machine, last, rule)
+        _update(scratch.gradient, V, model_V, H, model_H, machine, last, connected, rule)
 
 
 @jit_fast
@@ -173,6 +175,7 @@ def _update(
     negative_H: Floats,
     machine: Machine,
     last: Machine,
+    connected: Floats,
     rule: Rule,
 ) -> None:
     """Follow the gradient, Eqs. (5) and (6), with momentum and weight cost.
@@ -208,6 +211,7 @@ def _update(
         for j in range(m):
             slope = gradient[i, j] * scale - mean_v[i] * gap_h[j] - gap_v[i] * mean_h[j]
             step = rule.rate * (slope - rule.weight_cost * W[i, j]) + rule.momentum * last.W[i, j]
+            step *= connected[i, j]
             last.W[i, j] = step
             W[i, j] += step
             c[j] -= step * mean_v[i]
@@ -228,6 +232,24 @@ def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64) -> None:
             draw(hidden, c, key, 2 * step, first)
             np.dot(hidden, W.T, block)
             draw(block, b, key, 2 * step + 1, first)
+
+
+@jit_fast
+def draw_hidden(V: Floats, machine: Machine, key: np.uint64) -> Floats:
+    """Draw H given V."""
+    H = np.empty((len(V), len(machine.c)), np.float32)
+    np.dot(V, machine.W, H)
+    draw(H, machine.c, key, 0, 0)
+    return H
+
+
+@jit_fast
+def draw_visible(H: Floats, machine: Machine, key: np.uint64) -> Floats:
+    """Draw V given H."""
+    V = np.empty((len(H), len(machine.b)), np.float32)
+    np.dot(H, machine.W.T, V)
+    draw(V, machine.b, key, 0, 0)
+    return V
 
 
 @jit_fast
