@@ -40,8 +40,16 @@ def test_json_has_one_object_a_run_with_every_field() -> None:
     assert [run["seed"] for run in runs] == [7, 8]
     run = runs[0]
     assert list(run) == [
-        *("problem", "model", "population", "seed", "solved", "best_fitness", "optimum"),
-        *("best_bits", "evaluations", "generations", "stopped_by", "cpu_seconds", "wall_seconds"),
+        *("problem", "model", "population", "replacement", "seed", "solved", "best_fitness"),
+        *(
+            "optimum",
+            "best_bits",
+            "evaluations",
+            "generations",
+            "stopped_by",
+            "cpu_seconds",
+            "wall_seconds",
+        ),
     ]
     assert run["problem"] == "nk:length=12,k=2,instance=3"
     assert run["model"] == "rbm"
@@ -70,8 +78,8 @@ def test_models_are_compared_in_a_table() -> None:
     done = call("solve", *QUICK, "--model", "boa", "--runs", "3")
     assert done.returncode == 0
     assert "onemax:length=20: 20 bits, optimum 20, population 100" in done.stdout
-    assert re.search(r"umda +3 of 3", done.stdout)
-    assert re.search(r"boa +\d of 3", done.stdout)
+    assert re.search(r"umda +keep-parents +3 of 3", done.stdout)
+    assert re.search(r"boa +rtr +\d of 3", done.stdout)
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 

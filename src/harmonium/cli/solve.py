@@ -35,7 +35,7 @@ def solve(
     replacement: Annotated[
         str,
         typer.Option(
-            help="Who makes room for offspring: keep-parents, worst, rtr, or auto, what suits the model."
+            help="Who makes room for offspring: keep-parents, worst, rtr; auto: as suits the model."
         ),
     ] = "auto",
     tournament: Annotated[int, typer.Option(help="Size of a tournament.")] = 2,
@@ -114,7 +114,7 @@ def _show(problem: Problem, results: list[Result]) -> Group:
     return Group(*parts)
 
 
-_FOOTNOTE = "Means: evaluations and generations over the solved runs, CPU seconds over all."
+_FOOTNOTE = "Means: evaluations over the solved runs, CPU seconds over all."
 
 
 def _list_runs(results: list[Result]) -> Table:
@@ -139,31 +139,28 @@ def _list_runs(results: list[Result]) -> Table:
 def _compare(results: list[Result]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model")
-    for name in ("solved", "evaluations", "generations", "CPU s"):
+    for name in ("replacement", "solved", "evaluations", "CPU s"):
         table.add_column(name, justify="right")
-    table.add_column("CPU spent on")
+    table.add_column("mostly")
     for model in dict.fromkeys(result.model for result in results):
         mine = [result for result in results if result.model == model]
         solved = [result for result in mine if result.solved]
         table.add_row(
             model,
+            mine[0].replacement,
             f"{len(solved)} of {len(mine)}",
             _mean([result.evaluations for result in solved], ",.0f"),
-            _mean([result.generations for result in solved], ".1f"),
             _mean([result.cpu_total for result in mine], ".3f"),
-            _share_phases(mine),
+            _name_phase(mine),
         )
     return table
 
 
-def _share_phases(results: list[Result]) -> str:
-    """Say which phases took how much of the CPU time, the largest first."""
-    total = sum(result.cpu_total for result in results) or 1.0
-    shares = {
-        phase: sum(result.cpu_seconds[phase] for result in results) / total for phase in PHASES
-    }
-    ranked = sorted(PHASES, key=lambda phase: -shares[phase])
-    return ", ".join(f"{phase} {shares[phase]:.0%}" for phase in ranked)
+def _name_phase(results: list[Result]) -> str:
+    """Say which phase took most of the CPU time, and how much of it."""
+    spent = {phase: sum(result.cpu_seconds[phase] for result in results) for phase in PHASES}
+    most = max(PHASES, key=spent.__getitem__)
+    return f"{spent[most] / (sum(spent.values()) or 1.0):.0%} {most}"
 
 
 def _mean(values: Sequence[float], form: str) -> str:

@@ -29,6 +29,7 @@ class Result:
     problem: str
     model: str
     population: int
+    replacement: str
     seed: int
     solved: bool
     best_fitness: float

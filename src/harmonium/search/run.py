@@ -48,6 +48,7 @@ def run(
         problem=str(problem) if isinstance(problem, Spec) else type(problem).__name__,
         model=str(eda.model),
         population=eda.population,
+        replacement=eda.replacement,
         seed=search.seed,
         solved=is_solved(search.best_fitness, optimum),
         best_fitness=search.best_fitness,
