@@ -4,8 +4,8 @@
 
 For each problem and model: double the population until every run finds the optimum, then bisect
 until the bounds are within 10 %; report the mean evaluations and CPU seconds of those runs. Onemax
-and traps take 30 of 30 runs, NK landscapes 5 of 5 on each of 10 instances. Run r has seed r at every
-population. The paper's points (`paper_points.csv`) were read off the figures of its journal
+and traps take 30 of 30 runs, NK landscapes 5 of 5 on each of 10 instances. Run r has seed r at
+every population. The paper's points (`paper_points.csv`) were read off the figures of its journal
 version, Probst, Rothlauf and Grahl, EJOR 256 (2017) 368-383.
 """
 
