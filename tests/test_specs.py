@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import Meta, inspect
 from msgspec.inspect import type_info
 
-from harmonium import EDA, HIFF, NK, RBM, UMDA, OneMax, PaperRBM, Stop, Trap
+from harmonium import EDA, HIFF, NK, RBM, UMDA, MaxSat, OneMax, PaperRBM, Stop, Trap
 from harmonium.models import Model, models
 from harmonium.problems import ProblemSpec, problems
 from harmonium.specs import (
@@ -34,6 +34,9 @@ LENGTHS = st.integers(1, 1_000_000)
 PROBLEMS: dict[str, st.SearchStrategy[ProblemSpec]] = {
     "onemax": st.builds(OneMax, LENGTHS),
     "trap": st.builds(lambda count, order: Trap(count * order, order), *[st.integers(2, 1000)] * 2),
+    "maxsat": st.builds(
+        MaxSat, st.integers(3, 10**6), st.integers(1, 10**6), st.integers(0, 10**6)
+    ),
     "hiff": st.builds(lambda levels: HIFF(2**levels), st.integers(1, 19)),
     "nk": st.builds(
         NK,

@@ -1,7 +1,7 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
 from harmonium.models import BOA, RBM, UMDA, Model, PaperRBM, models
-from harmonium.problems import HIFF, NK, OneMax, Problem, Trap, problems
+from harmonium.problems import HIFF, NK, MaxSat, OneMax, Problem, Trap, problems
 from harmonium.search import EDA, Result, Search, Stop, run
 
 __version__ = "0.1.0"
@@ -13,6 +13,7 @@ __all__ = [
     "NK",
     "RBM",
     "UMDA",
+    "MaxSat",
     "Model",
     "OneMax",
     "PaperRBM",

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from harmonium import HIFF, NK, OneMax, Problem, Trap
+from harmonium import HIFF, NK, MaxSat, OneMax, Problem, Trap
 from harmonium.bits import Bits
 from harmonium.problems import ProblemSpec, problems
 from harmonium.specs import to_dict
@@ -22,6 +22,7 @@ EXAMPLES: Final[list[ProblemSpec]] = [
     NK(9, 3, instance=2),
     NK(9, 2, neighbors="ring"),
     HIFF(8),
+    MaxSat(9, 40, 2),
 ]
 
 

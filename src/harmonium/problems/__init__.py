@@ -2,12 +2,23 @@
 
 from harmonium.problems.base import Problem, ProblemSpec, Structure
 from harmonium.problems.hiff import HIFF
+from harmonium.problems.maxsat import MaxSat
 from harmonium.problems.nk import NK
 from harmonium.problems.onemax import OneMax
 from harmonium.problems.trap import Trap
 from harmonium.specs import Registry
 
-problems: Registry[ProblemSpec] = Registry("problem", [OneMax, Trap, NK, HIFF])
+problems: Registry[ProblemSpec] = Registry("problem", [OneMax, Trap, NK, HIFF, MaxSat])
 """The problems that come with harmonium."""
 
-__all__ = ["HIFF", "NK", "OneMax", "Problem", "ProblemSpec", "Structure", "Trap", "problems"]
+__all__ = [
+    "HIFF",
+    "NK",
+    "MaxSat",
+    "OneMax",
+    "Problem",
+    "ProblemSpec",
+    "Structure",
+    "Trap",
+    "problems",
+]
