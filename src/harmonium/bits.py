@@ -20,8 +20,8 @@ def check_bits(bits: ArrayLike, length: int) -> Bits:
         raise ValueError(f"bits have shape {array.shape}; expected (rows, {length})")
     if array.dtype != np.uint8 and array.dtype.kind not in "biuf":
         raise ValueError(f"bits have dtype {array.dtype}; expected uint8 zeros and ones")
-    wrong = (array != 0) & (array != 1)
-    if wrong.any():
+    whole = array.dtype == np.uint8 and array.max(initial=0) <= 1  # nearly always, and fast
+    if not whole and (wrong := (array != 0) & (array != 1)).any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
             f"bits have {array[row, column]} in row {row}, column {column}; expected 0 or 1"
@@ -31,6 +31,8 @@ def check_bits(bits: ArrayLike, length: int) -> Bits:
 
 def check_fitness(fitness: ArrayLike, rows: int) -> Fitness:
     """Return `fitness` as a (rows,) float64 array of finite numbers, or raise."""
+    if fitness is None:
+        raise ValueError("fitness is None; return one number a row (is there a `return`?)")
     try:
         array = np.asarray(fitness)
         real = array.astype(np.float64) if array.dtype.kind in "biufO" else None

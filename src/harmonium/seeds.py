@@ -1,8 +1,8 @@
 """One seed → independent, reproducible streams for every part and every generation of a run.
 
 A stream is named by (seed, part, generation), never by how many numbers were drawn before it. So a
-run can be resumed from its population alone, and a change in one part does not move the draws of
-another.
+search needs no generator state to go on, a generation that failed can be asked for again, and a
+change in one part does not move the draws of another.
 """
 
 from typing import Final, Literal

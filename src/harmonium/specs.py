@@ -105,7 +105,9 @@ class Registry(Generic[S]):
         known = {field.name: field for field in fields(cls)}
         for field in settings:
             if field not in known:
-                raise SpecError(f"{name}: unknown field {field!r}; known: {', '.join(known)}")
+                raise SpecError(
+                    f"{name}: unknown field {field!r}; known: {', '.join(known) or 'none'}"
+                )
         for field, declared in known.items():
             if declared.default is MISSING and field not in settings:
                 raise SpecError(f"{name}: {field} is missing; write {name}:{field}=…")

@@ -136,6 +136,9 @@ def test_version_and_help() -> None:
         ("solve onemax:length=9 --colour", "No such option"),
         ("solve", "Missing argument"),
         ("polish", "No such command"),
+        ("solve onemax:length=9 --model rbm --model rbm", "the same model is given twice"),
+        ("solve onemax:length=9 --model rbm:hidden=1000000000000", "out of memory"),
+        ("solve onemax:length=9 --model umda:x=1", "umda: unknown field 'x'; known: none"),
     ],
 )
 def test_bad_input_gets_one_clear_line_and_exit_code_2(arguments: str, message: str) -> None:
@@ -145,6 +148,54 @@ def test_bad_input_gets_one_clear_line_and_exit_code_2(arguments: str, message: 
     assert message in done.stderr
     assert done.stderr.startswith("harmonium: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_the_bare_command_shows_its_help() -> None:
+    done = call()
+    assert done.returncode == 2
+    assert "solve" in done.stdout + done.stderr
+    assert not done.stderr.endswith("harmonium: \n")
+
+
+def test_a_terminal_without_unicode_still_gets_the_list() -> None:
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(
+        [*COMMAND, "problems"], capture_output=True, text=True, check=False, env=plain
+    )
+    assert done.returncode == 0
+    assert "an integer ? 1" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_gets_one_line() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [*COMMAND, "solve", *QUICK, "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "harmonium: cannot write the output: No space left on device\n"
+
+
+def test_long_model_texts_are_shown_whole() -> None:
+    texts = [
+        "rbm:hidden=n/2,max_epochs=5,gibbs_steps=3",
+        "rbm:hidden=n/2,max_epochs=6,gibbs_steps=3",
+    ]
+    done = call(
+        *("solve", "onemax:length=10", "--population", "40"),
+        "--model",
+        texts[0],
+        "--model",
+        texts[1],
+    )
+    folded = re.sub(r"\s+", "", done.stdout)
+    assert done.returncode == 0
+    assert "epochs=5" in folded
+    assert "epochs=6" in folded
 
 
 def test_text_of_the_user_is_never_read_as_markup() -> None:

@@ -113,10 +113,9 @@ def test_gibbs_chains_start_at_the_parents() -> None:
         np.zeros(12, np.float32),
         np.tile([-20.0, 20.0], (12, 1)).T.ravel().astype(np.float32),
     )
-    start = parents.astype(np.float32)
-    kept = FittedRBM(stiff, start, 5, False, {}).sample(45, rng(11))
+    kept = FittedRBM(stiff, parents, 5, False, {}).sample(45, rng(11))
     np.testing.assert_array_equal(kept, np.concatenate([parents, parents[:15]]))
-    lost = FittedRBM(silent, start, 5, False, {}).sample(30, rng(11))
+    lost = FittedRBM(silent, parents, 5, False, {}).sample(30, rng(11))
     assert (lost != parents).mean() == pytest.approx(0.5, abs=0.15)
 
 
@@ -201,6 +200,24 @@ def test_training_stops_when_the_error_no_longer_falls() -> None:
     assert epochs % 2 == 0
     endless = replace(paper, stop_below=0.0, max_epochs=int(epochs) + 50)
     assert endless.fit(parents, rng(13)).facts["epochs"] == epochs + 50
+
+
+def test_a_rule_that_is_off_never_fires() -> None:
+    """Noise makes γ negative, which is below any limit; 0 still means never."""
+    off = PaperRBM(
+        stop_below=0.0, stop_gap=0.0, first_decrease=0.0, error="samples", max_epochs=300
+    )
+    for seed in range(3):
+        assert off.fit(random_rows(200, 10, seed=40), rng(seed)).facts["epochs"] == 300
+
+
+def test_a_row_more_than_whole_batches_makes_no_difference_to_what_is_learned() -> None:
+    """With 101 rows in batches of 100 a lone row would throw every bias by the full rate."""
+    wanted = np.linspace(0.2, 0.8, 10)
+    parents = (rng(41).random((101, 10)) < wanted).astype(np.uint8)
+    model = PaperRBM(validation=0.0, stop_gap=0.0, rate=0.0, max_epochs=50)
+    sample = model.fit(parents, rng(42)).sample(20_000, rng(43))
+    np.testing.assert_allclose(sample.mean(axis=0), parents.mean(axis=0), atol=0.08)
 
 
 def test_training_stops_at_the_gap_to_the_validation_rows() -> None:

@@ -1,7 +1,7 @@
 """What every problem that comes with harmonium keeps to."""
 
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -102,3 +102,19 @@ def test_equal_specs_are_the_same_problem(problem: ProblemSpec) -> None:
     assert hash(again) == hash(problem)
     rows = every_row(problem.length)
     np.testing.assert_array_equal(again(rows), problem(rows))
+
+
+@pytest.mark.parametrize(
+    "bits",
+    [
+        np.zeros((2, 50), np.uint8),
+        np.zeros((2, 1), np.uint8)[:, :0],
+        np.zeros(8, np.uint8),
+        np.full((2, 9), 255, np.uint8),
+        [[0.5] * 9],
+    ],
+    ids=["too long", "too short", "one row", "no bits", "halves"],
+)
+def test_wrong_bits_are_refused_before_a_kernel_reads_them(problem: ProblemSpec, bits: Any) -> None:
+    with pytest.raises(ValueError, match="bits have"):
+        problem(bits)

@@ -313,3 +313,63 @@ def test_umda_fails_on_traps() -> None:
     results = [run(Trap(60, 5), eda, seed=seed) for seed in range(10)]
     assert not any(result.solved for result in results)
     assert all(result.trace[-1].mean > 40 for result in results)
+
+
+class Halves:
+    length: Any = 8
+    optimum: Any = None
+
+    def __call__(self, bits: Bits) -> Any:
+        return bits.sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("problem", "eda", "stop", "message"),
+    [
+        ("onemax:length=8", EDA(UMDA(), population=8), None, "expected an object with length"),
+        (lambda bits: bits.sum(1), EDA(UMDA(), population=8), None, "expected an object with len"),
+        (Halves, EDA(UMDA(), population=8), None, "expected an object with length"),
+        (Halves(), UMDA(), None, "eda is .*; expected an EDA"),
+        (Halves(), EDA(UMDA(), population=8), 5, "stop is 5; expected a Stop"),
+    ],
+)
+def test_what_is_no_problem_eda_or_stop_is_refused(
+    problem: Any, eda: Any, stop: Any, message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        run(problem, eda, stop=stop, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("length", "8", "problem.length is '8'; expected an integer"),
+        ("length", 8.0, "problem.length is 8.0; expected an integer"),
+        ("optimum", "8", "problem.optimum is '8'; expected a number or None"),
+    ],
+)
+def test_a_problem_of_wrong_types_is_refused(field: str, value: Any, message: str) -> None:
+    problem = Halves()
+    setattr(problem, field, value)
+    with pytest.raises(TypeError, match=message):
+        run(problem, EDA(UMDA(), population=8), seed=1)
+
+
+def test_a_problem_may_change_the_rows_it_was_given() -> None:
+    class Greedy(Halves):
+        def __call__(self, bits: Bits) -> Any:
+            total = bits.sum(axis=1)
+            bits[:] = 1
+            return total
+
+    result = run(Greedy(), EDA(UMDA(), population=20), seed=1)
+    assert result.best_bits.sum() == result.best_fitness
+
+
+def test_a_forgotten_return_is_named() -> None:
+    class Silent(Halves):
+        def __call__(self, bits: Bits) -> Any:
+            bits.sum(axis=1)
+
+    with pytest.raises(ValueError, match="fitness is None; return one number a row"):
+        run(Silent(), EDA(UMDA(), population=20), seed=1)

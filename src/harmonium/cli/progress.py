@@ -37,7 +37,7 @@ class Progress:
 
     def prepare(self) -> None:
         """Say that the first use takes its time."""
-        self._draw("preparing: the first use compiles kernels, which takes about half a minute")
+        self._draw("preparing: kernels are compiled on first use, exact optima are searched for")
 
     def begin(self, label: str, optimum: float | None) -> None:
         """Announce the next run."""

@@ -18,6 +18,7 @@ from harmonium.problems import Problem, problems
 from harmonium.search import EDA, Result, Stop, run
 from harmonium.search.clock import PHASES
 from harmonium.search.compiling import compile_kernels
+from harmonium.specs import SpecError
 
 
 def solve(
@@ -72,6 +73,8 @@ def solve(
         "replacement": replacement,
     }
     edas = [EDA(models.parse(text), **settings) for text in model or ["rbm"]]
+    if len(set(edas)) < len(edas):
+        raise SpecError("the same model is given twice; --runs repeats a model")
     stop = Stop(
         max_generations=max_generations,
         patience=patience,
@@ -98,7 +101,11 @@ def solve(
         return 1
     finally:
         if results and not as_json:
-            output().print(_show(task, results))
+            console = output()
+            console.print(_show(task, results))
+            if len(results) == 1:
+                best = format_bits(results[0].best_bits)
+                console.print(f"best bits: {best}", soft_wrap=True)
     return 0
 
 
@@ -109,8 +116,6 @@ def _show(problem: Problem, results: list[Result]) -> Group:
     parts: list[Any] = [head, _list_runs(results)]
     if len(results) > 1:
         parts += [_compare(results), _FOOTNOTE]
-    else:
-        parts.append(f"best bits: {format_bits(results[0].best_bits)}")
     return Group(*parts)
 
 
@@ -119,7 +124,7 @@ _FOOTNOTE = "Means: evaluations over the solved runs, CPU seconds over all."
 
 def _list_runs(results: list[Result]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model")
+    table.add_column("model", overflow="fold")
     for name in ("seed", "best", "evaluations", "generations", "CPU s"):
         table.add_column(name, justify="right")
     table.add_column("ended by")
@@ -138,7 +143,7 @@ def _list_runs(results: list[Result]) -> Table:
 
 def _compare(results: list[Result]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model")
+    table.add_column("model", overflow="fold")
     for name in ("replacement", "solved", "evaluations", "CPU s"):
         table.add_column(name, justify="right")
     table.add_column("mostly")

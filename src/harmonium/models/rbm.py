@@ -74,9 +74,9 @@ class RBM(Model):
     first_decrease: Annotated[
         Share, Meta(description="relative decrease of the error before γ counts")
     ] = 0.0
-    validation: Annotated[Share, Meta(description="share of rows held back to see overfitting")] = (
-        0.0
-    )
+    validation: Annotated[
+        float, Meta(ge=0, lt=1, description="share of rows held back to see overfitting")
+    ] = 0.0
     stop_gap: Annotated[
         Share, Meta(description="gap to the validation error at which training stops; 0: never")
     ] = 0.0
@@ -119,7 +119,7 @@ class RBM(Model):
                 control.watch(epoch, machine, seen, unseen, key)
         facts = {"epochs": float(epoch), **control.facts}
         recombined = self.chain_start == "recombined"
-        return FittedRBM(machine, visible, self.gibbs_steps, recombined, facts)
+        return FittedRBM(machine, parents.copy(), self.gibbs_steps, recombined, facts)
 
     def _connect(self, seen: Floats, hidden: int) -> Floats:
         """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden).
@@ -131,9 +131,10 @@ class RBM(Model):
         rows, length = seen.shape
         if self.connections == "all":
             return np.ones((length, hidden), np.float32)
-        deviations = seen - seen.mean(axis=0)
-        scaled = deviations / np.sqrt(np.maximum((deviations**2).sum(axis=0), 1e-6))
-        z_squared = (scaled.T @ scaled) ** 2 * rows
+        means = seen.mean(axis=0)
+        covariances = seen.T @ seen / rows - np.outer(means, means)
+        variances = np.maximum(means * (1 - means), 1e-6)
+        z_squared = rows * covariances**2 / np.outer(variances, variances)
         linked = z_squared > self.significance * np.log(rows)
         np.fill_diagonal(linked, False)
         np.fill_diagonal(linked, linked.any(axis=0))
@@ -219,11 +220,11 @@ class _Control:
         self.errors.append(error)
         if epoch > 0:
             decrease = self._decrease()
-            if decrease < rbm.momentum_below:
+            if _is_below(decrease, rbm.momentum_below):
                 self.momentum = rbm.final_momentum
-            if decrease < rbm.halve_below:
+            if _is_below(decrease, rbm.halve_below):
                 self.rate = 0.5
-            self.stop = decrease < rbm.stop_below
+            self.stop = _is_below(decrease, rbm.stop_below)
             self.facts |= {"error": error, "decrease": decrease}
         if epoch > 0 and rbm.stop_gap and len(unseen):
             missed = kernels.reconstruction_error(unseen, machine, sampled, ~fresh)
@@ -240,12 +241,17 @@ class _Control:
         return (earlier - last) / (first - last)
 
 
+def _is_below(decrease: float, limit: float) -> bool:
+    """Whether a rule fires; a limit of 0 means never, also where γ is negative."""
+    return limit > 0 and decrease < limit
+
+
 @dataclass(frozen=True)
 class FittedRBM:
     """A trained RBM, and the parents from which its chains start."""
 
     machine: Machine
-    parents: Floats
+    parents: Bits
     gibbs_steps: int
     recombined: bool
     facts: Mapping[str, float]
@@ -263,7 +269,8 @@ class FittedRBM:
         Recombined chains start from hidden units that were each shuffled among the parents: what a
         hidden unit has learned is handed on as a whole, and combined anew.
         """
-        chains = np.resize(self.parents, (count, self.parents.shape[1]))
+        shape = (count, self.parents.shape[1])
+        chains = np.resize(self.parents, shape).astype(np.float32)
         if self.recombined:
             hidden = kernels.draw_hidden(chains, self.machine, draw_key(rng))
             shuffled = rng.permuted(hidden, axis=0)

@@ -4,7 +4,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from harmonium.bits import Bits, Fitness
+from numpy.typing import ArrayLike
+
+from harmonium.bits import Bits, Fitness, check_bits
 from harmonium.specs import Length, Spec
 
 Structure = tuple[tuple[int, ...], ...]
@@ -43,6 +45,10 @@ class ProblemSpec(Spec, ABC):
         """Groups of interacting variables."""
         return ()
 
-    @abstractmethod
-    def __call__(self, bits: Bits) -> Fitness:
+    def __call__(self, bits: ArrayLike) -> Fitness:
         """Return the fitness of each row."""
+        return self.evaluate(check_bits(bits, self.length))
+
+    @abstractmethod
+    def evaluate(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row of checked bits; kernels may trust them."""

@@ -39,7 +39,7 @@ class HIFF(ProblemSpec):
             for start in range(0, self.length, size)
         )
 
-    def __call__(self, bits: Bits) -> Fitness:
+    def evaluate(self, bits: Bits) -> Fitness:
         """Return the summed sizes of the blocks, at all levels, whose bits are equal."""
         fitness = np.full(len(bits), float(self.length))
         ones = bits.astype(bool)  # of each block: is it all ones, is it all zeros

@@ -62,7 +62,7 @@ class MaxSat(ProblemSpec):
         wanted = planted[members] ^ 1 ^ (agree[:, None] >> np.arange(3, dtype=np.uint8) & 1)
         return members, np.ascontiguousarray(wanted), planted
 
-    def __call__(self, bits: Bits) -> Fitness:
+    def evaluate(self, bits: Bits) -> Fitness:
         """Return the number of clauses that each row satisfies."""
         return _count_satisfied(bits, *self.formula)
 

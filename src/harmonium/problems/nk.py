@@ -1,7 +1,7 @@
 """Kauffman's NK landscapes, with their exact optimum."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -54,14 +54,12 @@ class NK(ProblemSpec):
         """Fitness of `best_bits`; none where the exact search gave up (see `nk_optimum`)."""
         return None if self.best_bits is None else float(self(self.best_bits[None])[0])
 
-    @cached_property
+    @property
     def best_bits(self) -> Bits | None:
         """An optimal solution, shape (length,)."""
-        if self.neighbors == "ring":
-            return nk_optimum.solve_ring(self.tables)
-        return nk_optimum.solve_general(self.groups, self.tables)
+        return _find_best_bits(self)
 
-    def __call__(self, bits: Bits) -> Fitness:
+    def evaluate(self, bits: Bits) -> Fitness:
         """Return the mean of the components for each row."""
         return _evaluate(bits, self.groups, self.tables)
 
@@ -77,6 +75,14 @@ class NK(ProblemSpec):
             groups = np.column_stack([own, _draw_neighbors(words, self.length, self.k)])
         raw = words.random_raw((self.length, 2 ** (self.k + 1)))
         return groups.astype(np.int64), (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+@lru_cache(maxsize=4096)
+def _find_best_bits(problem: NK) -> Bits | None:
+    """Solve an instance exactly, once a process however often it is made anew."""
+    if problem.neighbors == "ring":
+        return nk_optimum.solve_ring(problem.tables)
+    return nk_optimum.solve_general(problem.groups, problem.tables)
 
 
 def _draw_neighbors(words: np.random.PCG64, length: int, k: int) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ class OneMax(ProblemSpec):
         """All ones."""
         return float(self.length)
 
-    def __call__(self, bits: Bits) -> Fitness:
+    def evaluate(self, bits: Bits) -> Fitness:
         """Return the number of ones of each row."""
         ones: Fitness = bits.sum(axis=1, dtype=np.float64)
         return ones

@@ -35,7 +35,7 @@ class Trap(ProblemSpec):
             tuple(range(start, start + self.order)) for start in range(0, self.length, self.order)
         )
 
-    def __call__(self, bits: Bits) -> Fitness:
+    def evaluate(self, bits: Bits) -> Fitness:
         """Return the sum over traps of: order if all are ones, otherwise order - 1 - ones."""
         ones = bits.reshape(len(bits), self.length // self.order, self.order).sum(
             axis=2, dtype=np.int64

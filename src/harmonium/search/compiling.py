@@ -20,8 +20,9 @@ def compile_kernels(problem: Problem, eda: EDA) -> None:
     if isinstance(problem, ProblemSpec) and type(problem) not in _compiled:
         problem(np.zeros((1, problem.length), dtype=np.uint8))
         _compiled.add(type(problem))
-    model = eda.model if type(eda.model) in set(models) else UMDA()
-    kind = (type(model), eda.replacement)
+    ours = isinstance(eda.model, tuple(models))
+    model = eda.model if ours else UMDA()
+    kind = (model, eda.replacement)  # fields too: they choose which kernels run
     if kind not in _compiled:
         search = replace(eda, model=model, population=max(20, 2 * eda.tournament)).start(
             length=6, seed=0

@@ -68,7 +68,7 @@ class Search:
     ...     search.tell(bits, problem(bits))
 
     The model sees every bit through a random XOR mask of the run, so that no model wins by a bias
-    towards ones. Everything else, inside and outside, has the true bits.
+    towards ones: `fitted` speaks of `bits ^ mask`. Everything else has the true bits.
     """
 
     def __init__(self, eda: EDA, length: int, seed: int) -> None:
@@ -87,7 +87,7 @@ class Search:
         self.population: Population | None = None
         self.fitted: Fitted | None = None
         self.clock = Clock()
-        self._mask = self._rng("mask").integers(0, 2, length, dtype=np.uint8)
+        self.mask = self._rng("mask").integers(0, 2, length, dtype=np.uint8)
         self._parents: Indices | None = None
         self._asked = np.empty((0, length), dtype=np.uint8)
         self._told = np.empty(0)
@@ -121,10 +121,13 @@ class Search:
             raise ValueError("told rows differ from the asked ones; tell them in the asked order")
         if not len(bits):
             return
-        self._told = np.concatenate([self._told, fitness])
+        told = np.concatenate([self._told, fitness])
+        whole = len(told) == len(self._asked)
+        population = self._renew(Population(self._asked, told)) if whole else self.population
+        # All that can fail is done: what follows happens as a whole.
         self._count(bits, fitness)
-        if not self.waiting:
-            self._renew(Population(self._asked, self._told))
+        self.generation += whole and self.population is not None
+        self._told, self.population = told, population
 
     def _randomize(self) -> Bits:
         shape = (self.eda.population, self.length)
@@ -138,24 +141,22 @@ class Search:
             chosen = self._select(population)
         with one_blas_thread():
             with self.clock.charge("building"):
-                parents = population.bits[chosen] ^ self._mask
+                parents = population.bits[chosen] ^ self.mask
                 fitted = self.eda.model.fit(parents, self._rng("building"), self.fitted)
             with self.clock.charge("sampling"):
-                offspring = fitted.sample(len(parents), self._rng("sampling")) ^ self._mask
+                offspring = fitted.sample(len(parents), self._rng("sampling")) ^ self.mask
         # Nothing has changed so far: a fit that failed or was interrupted can be asked for again.
         self._parents, self.fitted = chosen, fitted
         return offspring
 
-    def _renew(self, told: Population) -> None:
+    def _renew(self, told: Population) -> Population:
         """Algorithm 1, line 6: the next population from parents and offspring."""
         if self.population is None or self._parents is None:
-            self.population = told
-            return
+            return told
         replace = REPLACEMENTS[cast("Replacement", self.eda.replacement)]
         with self.clock.charge("selection"):
             rng = self._rng("replacement")
-            self.population = replace(self.population, self._parents, told, rng)
-        self.generation += 1
+            return replace(self.population, self._parents, told, rng)
 
     def _select(self, population: Population) -> Indices:
         rng = self._rng("selection")

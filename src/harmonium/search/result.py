@@ -1,6 +1,6 @@
 """What a run found, what it cost, and why it ended."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from harmonium.bits import Bits, format_bits
@@ -40,7 +40,7 @@ class Result:
     stopped_by: Reason
     cpu_seconds: dict[Phase, float]
     wall_seconds: float
-    trace: tuple[Generation, ...]
+    trace: tuple[Generation, ...] = field(repr=False)
 
     @property
     def cpu_total(self) -> float:

@@ -4,6 +4,8 @@ import secrets
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from harmonium.bits import check_fitness
 from harmonium.problems import Problem
 from harmonium.search.compiling import compile_kernels
@@ -26,6 +28,7 @@ def run(
     The same seed gives the same result, times apart; without one, a fresh seed is drawn and told in
     the result. `callback` is called after every generation; the run ends when it returns True.
     """
+    _check(problem, eda, stop)
     compile_kernels(problem, eda)
     optimum = problem.optimum  # may itself be a search: before the clocks start
     stop = stop or Stop()
@@ -36,7 +39,7 @@ def run(
     while reason is None:
         bits = search.ask()[: stop.rows_left(search)]
         with search.clock.charge("fitness"):
-            fitness = check_fitness(problem(bits), len(bits))
+            fitness = check_fitness(problem(bits.copy()), len(bits))  # it may change its copy
         search.tell(bits, fitness)
         reason = stop.reason(search, optimum, time.perf_counter() - started)
         if not search.waiting:
@@ -61,6 +64,23 @@ def run(
         wall_seconds=time.perf_counter() - started,
         trace=tuple(trace),
     )
+
+
+def _check(problem: object, eda: object, stop: object) -> None:
+    """Refuse what is no problem, EDA or stopping rules, and say what would be."""
+    if isinstance(problem, type) or not isinstance(problem, Problem):
+        raise TypeError(
+            f"problem is {problem!r}; expected an object with length, optimum (or None) and "
+            "__call__(bits), or a problem of harmonium such as OneMax(length=20)"
+        )
+    if isinstance(problem.length, bool) or not isinstance(problem.length, int | np.integer):
+        raise TypeError(f"problem.length is {problem.length!r}; expected an integer")
+    if not isinstance(problem.optimum, int | float | np.number | None):
+        raise TypeError(f"problem.optimum is {problem.optimum!r}; expected a number or None")
+    if not isinstance(eda, EDA):
+        raise TypeError(f"eda is {eda!r}; expected an EDA, such as EDA(RBM(), population=4000)")
+    if not isinstance(stop, Stop | None):
+        raise TypeError(f"stop is {stop!r}; expected a Stop, such as Stop(max_generations=50)")
 
 
 def _trace(search: Search) -> Generation:

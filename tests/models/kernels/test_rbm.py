@@ -1,6 +1,7 @@
 """RBM kernels against enumeration and against a plain transcription of the paper."""
 
 import itertools
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def test_conditionals_match_enumeration() -> None:
 
 def test_free_energy_gives_the_marginals() -> None:
     rbm = machine(6, 3, seed=2)
-    fitted = FittedRBM(rbm, np.empty((0, 6), np.float32), 25, False, {})
+    fitted = FittedRBM(rbm, np.empty((0, 6), np.uint8), 25, False, {})
     weight = np.exp(-fitted.free_energy(all_rows(6)))
     np.testing.assert_allclose(weight / weight.sum(), joint(rbm).sum(axis=1), rtol=1e-5)
 
@@ -132,8 +133,9 @@ def transcribe(
     W, b, c = (weights.copy() for weights in rbm)
     dW, db, dc = (weights.copy() for weights in last)
     stream = epoch * 2 * (how.steps + 1)
-    for first in range(0, len(data), how.batch):
-        V = data[first : first + how.batch]
+    batches = -(-len(data) // how.batch)
+    for first, end in pairwise(i * len(data) // batches for i in range(batches + 1)):
+        V = data[first:end]
         sample = drawn(V @ W, c, stream, first)
         H = sample if how.sampled else expit(V @ W + c)
         model_V = V

@@ -127,10 +127,12 @@ def train_epoch(
     go on from there instead (persistent contrastive divergence).
     """
     W, b, c = machine
-    streams = 2 * (rule.steps + 1)
-    for first in range(0, len(order), rule.batch):
-        rows = min(rule.batch, len(order) - first)
-        stream = epoch * streams
+    stream = epoch * 2 * (rule.steps + 1)
+    # Batches of nearly equal size: a full step on a leftover row would undo much of an epoch.
+    batches = -(-len(order) // rule.batch)
+    for batch in range(batches):
+        first = batch * len(order) // batches
+        rows = (batch + 1) * len(order) // batches - first
         V, model_V = scratch.V[:rows], scratch.V[rows : 2 * rows]
         H, model_H = scratch.H[:rows], scratch.H[rows : 2 * rows]
         sample = scratch.sample[:rows]
