@@ -4,9 +4,9 @@
 
 For each problem and model: double the population until every run finds the optimum, then bisect
 until the bounds are within 10 %; report the mean evaluations and CPU seconds of those runs. Onemax
-and traps take 30 of 30 runs, NK landscapes 5 of 5 on each of 10 instances. Run r has seed r at
-every population. The paper's points (`paper_points.csv`) were read off the figures of its journal
-version, Probst, Rothlauf and Grahl, EJOR 256 (2017) 368-383.
+and traps take 30 of 30 runs; NK landscapes 5 of 5, a bisection for each of 10 instances, and the
+mean over them. Run r has seed r at every population. The paper's points (`paper_points.csv`) were
+read off the figures of its journal version, Probst, Rothlauf and Grahl, EJOR 256 (2017) 368-383.
 """
 
 import argparse
@@ -33,7 +33,7 @@ class Row:
     model: str
     replacement: str
     tournament: int
-    population: int | None
+    population: float | None
     runs: int
     evaluations: float | None
     cpu_seconds: float | None
@@ -75,9 +75,11 @@ def solve(task: tuple[str, hm.EDA, int]) -> hm.Result:
     return hm.run(hm.problems.parse(problem), eda, seed=seed)
 
 
-def attempt(pool: ProcessPoolExecutor, case: Case, eda: hm.EDA) -> list[hm.Result] | None:
+def attempt(
+    pool: ProcessPoolExecutor, problem: str, runs: int, eda: hm.EDA
+) -> list[hm.Result] | None:
     """Return every run's result, or none as soon as one of them fails."""
-    tasks = [(problem, eda, seed) for seed in range(1, case.runs + 1) for problem in case.instances]
+    tasks = [(problem, eda, seed) for seed in range(1, runs + 1)]
     results: list[hm.Result] = []
     for chunk in _split(tasks, 10):
         results += pool.map(solve, chunk)
@@ -93,16 +95,18 @@ def _split(
         yield tasks[first : first + size]
 
 
-def bisect(pool: ProcessPoolExecutor, case: Case, eda: hm.EDA) -> list[hm.Result] | None:
+def bisect(
+    pool: ProcessPoolExecutor, problem: str, runs: int, eda: hm.EDA
+) -> list[hm.Result] | None:
     """Return the runs at the smallest sufficient population, or none up to the ceiling."""
     failed, population = 0, START
-    best = attempt(pool, case, replace(eda, population=population))
+    best = attempt(pool, problem, runs, replace(eda, population=population))
     while best is None and population < CEILING:
         failed, population = population, 2 * population
-        best = attempt(pool, case, replace(eda, population=population))
+        best = attempt(pool, problem, runs, replace(eda, population=population))
     while best is not None and population - failed > max(2, TOLERANCE * population):
         middle = (failed + population) // 4 * 2
-        results = attempt(pool, case, replace(eda, population=middle))
+        results = attempt(pool, problem, runs, replace(eda, population=middle))
         if results is None:
             failed = middle
         else:
@@ -112,14 +116,15 @@ def bisect(pool: ProcessPoolExecutor, case: Case, eda: hm.EDA) -> list[hm.Result
 
 def measure(pool: ProcessPoolExecutor, case: Case, eda: hm.EDA) -> Row:
     """Bisect one problem for one EDA."""
-    results = bisect(pool, case, eda)
+    found = [bisect(pool, problem, case.runs, eda) for problem in case.instances]
+    results = [] if None in found else [run for runs in found for run in runs or ()]
     paper = {model: read_paper(case, model) for model in ("RBM", "BOA")}
     return Row(
         problem=case.name,
         model=str(eda.model),
         replacement=eda.replacement,
         tournament=eda.tournament,
-        population=results[0].population if results else None,
+        population=fmean(result.population for result in results) if results else None,
         runs=case.runs * len(case.instances),
         evaluations=fmean(result.evaluations for result in results) if results else None,
         cpu_seconds=fmean(result.cpu_total for result in results) if results else None,

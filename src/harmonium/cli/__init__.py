@@ -3,6 +3,7 @@
 Exit codes: 0 ran, 1 interrupted, 2 bad input.
 """
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 import harmonium
+from harmonium.cli.bench import bench
 from harmonium.cli.listing import list_models, list_problems
 from harmonium.cli.solve import solve
 from harmonium.cli.terminal import complain
@@ -26,6 +28,7 @@ app = typer.Typer(
 app.command("solve")(solve)
 app.command("problems")(list_problems)
 app.command("models")(list_models)
+app.command("bench")(bench)
 
 
 def _show_version(wanted: bool) -> None:
@@ -44,20 +47,38 @@ def options(
     """Take the options that stand before a command."""
 
 
+_INTERRUPTS = (KeyboardInterrupt, typer.Abort, SystemError)  # the last from inside a kernel
+
+
 def execute(arguments: Sequence[str]) -> int:
     """Run the command line with these arguments and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without ≥ shows a question mark
+            stream.reconfigure(errors="replace")
     try:
         code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        complain("interrupted")
-        return 1
-    except SpecError as error:
-        complain(str(error))
-        return 2
-    except TyperException as error:
-        complain(error.format_message())
-        return 2
+    except (SpecError, TyperException, OSError, MemoryError, *_INTERRUPTS) as error:
+        message, code = _explain(error)
+        if message:
+            complain(message)
     return code if isinstance(code, int) else 0
+
+
+def _explain(error: BaseException) -> tuple[str, int]:
+    """Return what to say of an error, and the exit code."""
+    match error:
+        case SpecError():
+            return str(error), 2
+        case TyperException():  # the bare command has shown its help, and has no message
+            return error.format_message(), 2
+        case MemoryError():
+            return "out of memory; take a smaller length, population or model", 2
+        case OSError():
+            return f"cannot write the output: {error.strerror}", 2
+    behind = error.__cause__ or error.__context__
+    if isinstance(error, SystemError) and not isinstance(behind, KeyboardInterrupt):
+        raise error
+    return "interrupted", 1
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from harmonium.models.kernels.rbm import Floats, Machine, Rule
 from harmonium.models.rbm import FittedRBM
 
 KEY = np.uint64(20260101)
+ONE = np.float32(1.0)
 
 
 def machine(n: int, m: int, seed: int, spread: float = 1.0) -> Machine:
@@ -39,7 +40,7 @@ def joint(rbm: Machine) -> NDArray[np.float64]:
 def test_sigmoid_is_the_logistic_function() -> None:
     x = np.linspace(-40, 40, 100_001, dtype=np.float32)[None, :].copy()
     exact = expit(x.astype(np.float64))
-    kernels.activate(x, np.zeros(x.shape[1], np.float32))
+    kernels.activate(x, np.zeros(x.shape[1], np.float32), ONE)
     assert np.abs(x - exact).max() < 5e-7
     assert x.min() >= 0.0
     assert x.max() <= 1.0
@@ -51,10 +52,10 @@ def test_conditionals_match_enumeration() -> None:
     H = all_rows(3).astype(np.float32)
     both = joint(rbm)
     hidden = V @ rbm.W
-    kernels.activate(hidden, rbm.c)
+    kernels.activate(hidden, rbm.c, ONE)
     np.testing.assert_allclose(hidden, (both @ H) / both.sum(axis=1)[:, None], atol=1e-5)
     visible = H @ rbm.W.T
-    kernels.activate(visible, rbm.b)
+    kernels.activate(visible, rbm.b, ONE)
     np.testing.assert_allclose(visible, (both.T @ V) / both.sum(axis=0)[:, None], atol=1e-5)
 
 

@@ -87,11 +87,11 @@ def sigmoid(x: np.float32) -> np.float32:
 
 
 @jit_fast
-def activate(X: Floats, bias: Floats) -> None:
-    """X ← sigm(X + bias)."""
+def activate(X: Floats, bias: Floats, sign: np.float32) -> None:
+    """X ← sign·sigm(X + bias)."""
     for row in range(X.shape[0]):
         for unit in range(X.shape[1]):
-            X[row, unit] = sigmoid(X[row, unit] + bias[unit])
+            X[row, unit] = sign * sigmoid(X[row, unit] + bias[unit])
 
 
 @jit_fast
@@ -105,6 +105,14 @@ def draw(X: Floats, bias: Floats, key: np.uint64, stream: int, first: int) -> No
             p = sigmoid(X[row, unit] + bias[unit])
             u = uniform(low, high, np.uint32(start + np.uint32(unit)))
             X[row, unit] = _ONE if u < p else _ZERO
+
+
+@jit_fast
+def copy(source: Floats, target: Floats) -> None:
+    """Copy rows, faster than Numba's own assignment of slices, which fears an overlap."""
+    for row in range(target.shape[0]):
+        for unit in range(target.shape[1]):
+            target[row, unit] = source[row, unit]
 
 
 @jit_fast
@@ -137,35 +145,39 @@ def train_epoch(
         H, model_H = scratch.H[:rows], scratch.H[rows : 2 * rows]
         sample = scratch.sample[:rows]
         for row in range(rows):
-            V[row] = data[order[first + row]]
+            drawn = data[order[first + row]]
+            for unit in range(len(b)):
+                V[row, unit] = drawn[unit]
         # Lines 2 to 4: H given V.
         np.dot(V, W, H)
-        sample[:] = H
-        draw(sample, c, key, stream, first)
         if rule.sampled:
-            H[:] = sample
+            draw(H, c, key, stream, first)
+            start = H
         else:
-            activate(H, c)
+            copy(H, sample)
+            draw(sample, c, key, stream, first)
+            activate(H, c, _ONE)
+            start = sample
         # Lines 5 and 6: the reconstruction of V given H, and the probabilities of H given that.
         if len(chains) > 0:
             np.dot(chains[:rows], W, sample)
             draw(sample, c, key, stream + 1, first)
-        for step in range(rule.steps):
-            if step > 0:
-                sample[:] = model_H
-                draw(sample, c, key, stream + 2 * step + 1, first)
+            start = sample
+        np.dot(start, W.T, model_V)
+        draw(model_V, b, key, stream + 2, first)
+        np.dot(model_V, W, model_H)
+        for step in range(1, rule.steps):
+            copy(model_H, sample)
+            draw(sample, c, key, stream + 2 * step + 1, first)
             np.dot(sample, W.T, model_V)
             draw(model_V, b, key, stream + 2 * step + 2, first)
             np.dot(model_V, W, model_H)
-        activate(model_H, c)
-        if len(chains) > 0:
-            chains[:rows] = model_V
         # Lines 7 to 9. A change of sign makes one product of positive and negative gradient.
-        for row in range(rows):
-            for unit in range(model_H.shape[1]):
-                model_H[row, unit] = -model_H[row, unit]
+        activate(model_H, c, -_ONE)
         np.dot(scratch.V[: 2 * rows].T, scratch.H[: 2 * rows], scratch.gradient)
         _update(scratch.gradient, V, model_V, H, model_H, machine, last, connected, rule)
+        if len(chains) > 0:
+            copy(model_V, chains[:rows])
 
 
 @jit_fast
@@ -209,16 +221,17 @@ def _update(
         last.c[j] = rule.bias_rate * gap_h[j] + rule.bias_momentum * last.c[j]
         c[j] += last.c[j]
     for i in range(n):
-        shift = _ZERO
+        slopes, weights, steps, links = gradient[i], W[i], last.W[i], connected[i]
+        v, gap = mean_v[i], gap_v[i]
         for j in range(m):
-            slope = gradient[i, j] * scale - mean_v[i] * gap_h[j] - gap_v[i] * mean_h[j]
-            step = rule.rate * (slope - rule.weight_cost * W[i, j]) + rule.momentum * last.W[i, j]
-            step *= connected[i, j]
-            last.W[i, j] = step
-            W[i, j] += step
-            c[j] -= step * mean_v[i]
-            shift += step * mean_h[j]
-        b[i] -= shift
+            slope = (
+                slopes[j] * scale - v * gap_h[j] - gap * mean_h[j] - rule.weight_cost * weights[j]
+            )
+            steps[j] = (rule.rate * slope + rule.momentum * steps[j]) * links[j]
+            weights[j] += steps[j]
+    if rule.centered:
+        b -= np.dot(last.W, mean_h)
+        c -= np.dot(mean_v, last.W)
 
 
 @jit_fast
@@ -271,11 +284,11 @@ def reconstruction_error(V: Floats, machine: Machine, sampled: bool, key: np.uin
         if sampled:
             draw(hidden, c, key, 0, first)
         else:
-            activate(hidden, c)
+            activate(hidden, c, _ONE)
         np.dot(hidden, W.T, again)
         if sampled:
             draw(again, b, key, 1, first)
         else:
-            activate(again, b)
+            activate(again, b, _ONE)
         total += float(np.abs(block - again).sum())
     return total / V.size

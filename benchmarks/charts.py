@@ -1,0 +1,74 @@
+"""Draw the charts of docs/ from what the other scripts wrote.
+
+    python benchmarks/charts.py        # needs altair and vl-convert-python
+
+Reads mixing.jsonl and evaluations.jsonl beside this file, writes docs/mixing.svg and
+docs/evaluations.svg.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent / "docs"
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#999999"]  # Okabe and Ito: safe for the colour-blind
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    """Read a file of JSON lines."""
+    return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
+
+
+def draw_mixing() -> alt.Chart:
+    """Draw mixing over the generations, a line a model."""
+    models = ["sparse, recombined", "sparse", "dense"]
+    return (
+        alt.Chart(alt.Data(values=read("mixing.jsonl")), width=460, height=260)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("generation:Q", title="generation"),
+            y=alt.Y("mixing:Q", title="mixing: 1 independent, 0 a copy of the parent"),
+            color=alt.Color(
+                "model:N", scale=alt.Scale(domain=models, range=COLOURS[:3]), title="RBM"
+            ),
+        )
+        .properties(title="4-traps, 60 bits, population 2500")
+    )
+
+
+def draw_evaluations() -> alt.Chart:
+    """Draw the evaluations at the smallest sufficient population, ours beside the paper's."""
+    points = []
+    for row in read("evaluations.jsonl"):
+        points.append((row["problem"], f"our {row['model'].partition(':')[0]}", row["evaluations"]))
+        points.append((row["problem"], "paper's RBM", row["paper_rbm"]))
+        points.append((row["problem"], "paper's BOA", row["paper_boa"]))
+    values = [
+        {"problem": problem, "who": who, "evaluations": number}
+        for problem, who, number in dict.fromkeys(points)
+    ]
+    order = ["our rbm", "our boa", "paper's BOA", "paper's RBM"]
+    return (
+        alt.Chart(alt.Data(values=values), width=460, height=300)
+        .mark_point(size=90, filled=True)
+        .encode(
+            x=alt.X(
+                "evaluations:Q",
+                scale=alt.Scale(type="log"),
+                title="evaluations to the optimum",
+                axis=alt.Axis(format="~s"),
+            ),
+            y=alt.Y("problem:N", sort=None, title=None),
+            color=alt.Color("who:N", sort=order, scale=alt.Scale(domain=order, range=COLOURS)),
+            shape=alt.Shape("who:N", sort=order, scale=alt.Scale(domain=order)),
+        )
+        .properties(title="Smallest population that solves every run")
+    )
+
+
+if __name__ == "__main__":
+    draw_mixing().save(DOCS / "mixing.svg")
+    draw_evaluations().save(DOCS / "evaluations.svg")

@@ -1,0 +1,104 @@
+"""BOA: building a Bayesian network, against pgmpy and against the same search in Python."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from harmonium.bench.peers import Modules
+from harmonium.bench.plain import build_network
+from harmonium.bench.results import Measurement
+from harmonium.bench.scale import Scale, Size
+from harmonium.bench.timing import Action, time_in_turns, time_once
+from harmonium.bits import Bits
+from harmonium.models import BOA
+from harmonium.problems import Trap
+from harmonium.search.selection import select
+
+ORDER = 5
+"""Bits in a trap."""
+LARGE_MILLISECONDS = 60.0
+"""Promised for the large networks."""
+_MS = 1e3
+
+
+def measure_networks(scale: Scale, peers: Modules) -> Iterator[Measurement]:
+    """Compare the time of building networks, small ones with peers, large ones with a bound."""
+    yield from compare_networks(scale, peers)
+    yield measure_large(scale)
+
+
+def compare_networks(scale: Scale, peers: Modules) -> Iterator[Measurement]:
+    """Compare the building of one network; the peers take seconds and build it once."""
+    size = scale.compared_networks
+    rows = make_trap_rows(size)
+    others = {"Python": build_plainly(rows)}
+    if "pgmpy" in peers:
+        others["pgmpy"] = search_pgmpy(peers["pgmpy"], rows)
+    ours = time_in_turns({"ours": build_ours(rows)}, scale.rounds)["ours"]
+    for name, build in others.items():
+        yield Measurement(
+            group="boa",
+            what=f"network {size}",
+            against=name,
+            ours=ours * _MS,
+            peer=time_once(build) * _MS,
+            unit="ms",
+            better="less",
+            bound=size.bound if name == "pgmpy" else None,
+        )
+
+
+def measure_large(scale: Scale) -> Measurement:
+    """Measure the building of a network as large as those of long runs."""
+    size = scale.large_networks
+    ours = time_in_turns({"ours": build_ours(make_trap_rows(size))}, scale.rounds)["ours"]
+    return Measurement(
+        group="boa",
+        what=f"network {size}",
+        against=f"bound of {LARGE_MILLISECONDS:g} ms",
+        ours=ours * _MS,
+        peer=LARGE_MILLISECONDS,
+        unit="ms",
+        better="less",
+        bound=1.0,
+    )
+
+
+def make_trap_rows(size: Size) -> Bits:
+    """Return parents as they are in the midst of a run on 5-traps.
+
+    Of twice as many random rows, each trap of each row is left as it is with probability 1/2, and
+    otherwise overwritten by all ones or all zeros, the two attractors, with equal probability. Then
+    half of the rows are selected by tournaments on the trap function, as a search does it.
+    """
+    rng = np.random.default_rng(1)
+    population = rng.integers(0, 2, (2 * size.rows, size.bits), dtype=np.uint8)
+    traps = population.reshape(2 * size.rows, size.bits // ORDER, ORDER)
+    settled = rng.random(traps.shape[:2]) < 0.5
+    traps[settled] = rng.integers(0, 2, (settled.sum(), 1), dtype=np.uint8)
+    return population[select(Trap(size.bits, ORDER)(population), 2, rng)]
+
+
+def build_ours(rows: Bits) -> Action:
+    """Return our building of a network with its tables."""
+    model, rng = BOA(), np.random.default_rng(1)
+    return lambda: model.fit(rows, rng)
+
+
+def build_plainly(rows: Bits) -> Action:
+    """Return the same search in Python; where edges gain the same, it takes ours."""
+    model = BOA()
+    ours = set(model.fit(rows, np.random.default_rng(1)).edges)
+    return lambda: build_network(rows, model.max_parents, ours)
+
+
+def search_pgmpy(discovery: Any, rows: Bits) -> Action:
+    """Return pgmpy's hill climbing by BIC, which may also remove and turn edges; no tables."""
+    search = discovery.HillClimbSearch(
+        scoring_method="bic-d",
+        max_indegree=BOA().max_parents,
+        return_type="dag",
+        show_progress=False,
+    )
+    return lambda: search.fit(rows)

@@ -1,0 +1,80 @@
+"""The groups of the bench by name, each with the peers it wants, and how they are run."""
+
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from threadpoolctl import threadpool_info
+
+import harmonium
+from harmonium.bench.boa import measure_networks
+from harmonium.bench.fitness import measure_fitness
+from harmonium.bench.peers import PEERS, Modules, find_versions, load_peers
+from harmonium.bench.rbm import measure_gibbs, measure_training
+from harmonium.bench.results import Outcome
+from harmonium.bench.scale import Scale
+from harmonium.bench.solve import measure_solving
+from harmonium.search.threads import one_blas_thread
+from harmonium.specs import SpecError
+
+
+@dataclass(frozen=True)
+class Group:
+    """Measurements that belong together."""
+
+    measure: Callable[[Scale, Modules], Iterator[Outcome]]
+    peers: tuple[str, ...] = ()
+
+
+GROUPS: Final = {
+    "rbm": Group(measure_training, ("scikit-learn", "torch")),
+    "gibbs": Group(measure_gibbs),
+    "boa": Group(measure_networks, ("pgmpy",)),
+    "fitness": Group(measure_fitness),
+    "solve": Group(measure_solving, ("gomea",)),
+}
+
+
+def choose_groups(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of these groups in the order of the bench; of all if none is named."""
+    for name in names:
+        if name not in GROUPS:
+            raise SpecError(f"unknown group {name!r}; known: {', '.join(GROUPS)}")
+    return tuple(name for name in GROUPS if name in names or not names)
+
+
+def run_groups(
+    names: Sequence[str], scale: Scale, announce: Callable[[str], object]
+) -> Iterator[Outcome]:
+    """Measure group after group, everybody with one thread; `announce` is told what comes next."""
+    announce("importing those we compare with")
+    # All of them before the first thread is counted: only a BLAS that is loaded can be limited.
+    loaded = {name: load_peers(GROUPS[name].peers) for name in names}
+    for number, (name, (peers, skipped)) in enumerate(loaded.items(), start=1):
+        announce(f"{name}, group {number} of {len(loaded)}")
+        yield from skipped
+        outcomes = GROUPS[name].measure(scale, peers)
+        while outcome := _measure_next(outcomes):
+            yield outcome
+
+
+def _measure_next(outcomes: Iterator[Outcome]) -> Outcome | None:
+    with one_blas_thread():
+        return next(outcomes, None)
+
+
+def describe_setting() -> dict[str, str]:
+    """Return what the figures depend on: the machine, its BLAS, and versions."""
+    blas = sorted(
+        f"{library['internal_api']} {library['version']} for {library.get('architecture')}"
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    )
+    return {
+        "machine": f"{platform.system()} {platform.machine()}",
+        "blas": " and ".join(dict.fromkeys(blas)),
+        "python": platform.python_version(),
+        "harmonium": harmonium.__version__,
+        **find_versions(("numpy", "scipy", "numba", *PEERS)),
+    }
