@@ -72,7 +72,7 @@ def make_case(name: str) -> Case:
 def solve(task: tuple[str, hm.EDA, int]) -> hm.Result:
     """Make one run; a task travels to a worker as text and specs."""
     problem, eda, seed = task
-    return hm.run(hm.problems.parse(problem), eda, seed=seed)
+    return hm.run(hm.PROBLEMS.parse(problem), eda, seed=seed)
 
 
 def attempt(
@@ -162,7 +162,7 @@ def main() -> None:
         for name in options.problems:
             for text in options.models:
                 eda = hm.EDA(
-                    hm.models.parse(text),
+                    hm.MODELS.parse(text),
                     replacement=options.replacement,
                     tournament=options.tournament,
                 )

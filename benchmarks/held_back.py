@@ -41,8 +41,8 @@ PROBLEMS = (
 def solve(task: tuple[str, str, int, int]) -> hm.Result:
     """Make one run."""
     problem, model, population, seed = task
-    eda = hm.EDA(hm.models.parse(model), population=population)
-    return hm.run(hm.problems.parse(problem), eda, seed=seed)
+    eda = hm.EDA(hm.MODELS.parse(model), population=population)
+    return hm.run(hm.PROBLEMS.parse(problem), eda, seed=seed)
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ def main() -> None:
     """Print a JSON object for each model and generation."""
     problem = hm.Trap(60, 4)
     for name, text in MODELS.items():
-        eda = hm.EDA(hm.models.parse(text), population=2500, replacement="keep-parents")
+        eda = hm.EDA(hm.MODELS.parse(text), population=2500, replacement="keep-parents")
         search = eda.start(problem.length, seed=3)
         while search.generation < GENERATIONS and search.best_fitness < problem.optimum:
             bits = search.ask()

@@ -12,8 +12,8 @@ from msgspec import Meta, inspect
 from msgspec.inspect import type_info
 
 from harmonium import EDA, HIFF, NK, RBM, UMDA, MaxSat, OneMax, PaperRBM, Stop, Trap
-from harmonium.models import Model, models
-from harmonium.problems import ProblemSpec, problems
+from harmonium.models import MODELS, Model
+from harmonium.problems import PROBLEMS, ProblemSpec
 from harmonium.specs import (
     FieldInfo,
     Registry,
@@ -31,7 +31,7 @@ from harmonium.specs import (
 
 LENGTHS = st.integers(1, 1_000_000)
 
-PROBLEMS: dict[str, st.SearchStrategy[ProblemSpec]] = {
+PROBLEM_STRATEGIES: dict[str, st.SearchStrategy[ProblemSpec]] = {
     "onemax": st.builds(OneMax, LENGTHS),
     "trap": st.builds(lambda count, order: Trap(count * order, order), *[st.integers(2, 1000)] * 2),
     "maxsat": st.builds(
@@ -81,21 +81,21 @@ def make_any(cls: type[Spec]) -> st.SearchStrategy[Any]:
     return st.builds(cls, **values)
 
 
-MODELS: st.SearchStrategy[Model] = st.one_of([make_any(cls) for cls in models])
-ANY_PROBLEM: st.SearchStrategy[ProblemSpec] = st.sampled_from(list(problems)).flatmap(
-    lambda cls: PROBLEMS[cls.name]
+MODEL_STRATEGIES: st.SearchStrategy[Model] = st.one_of([make_any(cls) for cls in MODELS])
+ANY_PROBLEM: st.SearchStrategy[ProblemSpec] = st.sampled_from(list(PROBLEMS)).flatmap(
+    lambda cls: PROBLEM_STRATEGIES[cls.name]
 )
-ANY_SPEC: st.SearchStrategy[Spec] = st.one_of(ANY_PROBLEM, MODELS, make_any(Stop))
+ANY_SPEC: st.SearchStrategy[Spec] = st.one_of(ANY_PROBLEM, MODEL_STRATEGIES, make_any(Stop))
 
 
 @given(ANY_PROBLEM)
 def test_a_problem_is_read_back_from_its_text(problem: ProblemSpec) -> None:
-    assert problems.parse(str(problem)) == problem
+    assert PROBLEMS.parse(str(problem)) == problem
 
 
-@given(MODELS)
+@given(MODEL_STRATEGIES)
 def test_a_model_is_read_back_from_its_text(model: Model) -> None:
-    assert models.parse(str(model)) == model
+    assert MODELS.parse(str(model)) == model
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ def test_json_has_every_field_in_sorted_order_without_spaces(spec: Spec) -> None
 @given(ANY_PROBLEM)
 def test_a_problem_is_made_again_from_its_dict(problem: ProblemSpec) -> None:
     settings = json.loads(to_json(problem))
-    assert problems.make(settings.pop("name"), settings) == problem
+    assert PROBLEMS.make(settings.pop("name"), settings) == problem
 
 
-@given(MODELS)
+@given(MODEL_STRATEGIES)
 def test_a_model_is_made_again_from_its_dict(model: Model) -> None:
     settings = to_dict(model)
-    assert models.make(settings.pop("name"), settings) == model
+    assert MODELS.make(settings.pop("name"), settings) == model
 
 
 def test_nested_specs_are_nested_in_json() -> None:
@@ -162,7 +162,7 @@ def test_a_default_that_is_written_out_does_not_change_the_key() -> None:
     assert to_key(NK(20, 3)) == to_key(NK(20, 3, instance=0, neighbors="random"))
 
 
-@given(MODELS, MODELS)
+@given(MODEL_STRATEGIES, MODEL_STRATEGIES)
 @example(RBM(rate=0.0), RBM(rate=-0.0))
 @example(RBM(rate=1), RBM(rate=1.0))
 def test_specs_have_one_key_if_and_only_if_they_are_equal(one: Model, other: Model) -> None:
@@ -250,7 +250,7 @@ def test_a_subclass_with_another_default_keeps_the_check() -> None:
         SweetCake(1, sugar=7)
 
 
-@pytest.mark.parametrize("cls", [*problems, *models, Stop], ids=lambda cls: cls.name)
+@pytest.mark.parametrize("cls", [*PROBLEMS, *MODELS, Stop], ids=lambda cls: cls.name)
 def test_every_wrong_field_of_every_spec_is_a_spec_error(cls: type[Spec]) -> None:
     given = {info.name: 8 for info in describe_fields(cls) if info.default is None}
     for field in fields(cls):
@@ -329,7 +329,7 @@ def field_name(field: Field[Any]) -> str:
     return field.name
 
 
-@pytest.mark.parametrize("registry", [problems, models, CAKES], ids=lambda known: known.kind)
+@pytest.mark.parametrize("registry", [PROBLEMS, MODELS, CAKES], ids=lambda known: known.kind)
 @given(data=st.data())
 def test_any_text_is_a_spec_or_a_spec_error(registry: Registry[Any], data: st.DataObject) -> None:
     text = data.draw(texts(registry))
@@ -394,7 +394,7 @@ def test_types_are_described_in_words(annotation: Any, words: str) -> None:
     assert describe_type(annotation) == words
 
 
-@pytest.mark.parametrize("cls", [*problems, *models, Stop, EDA], ids=lambda cls: cls.name)
+@pytest.mark.parametrize("cls", [*PROBLEMS, *MODELS, Stop, EDA], ids=lambda cls: cls.name)
 def test_every_field_is_described_in_words(cls: type[Spec]) -> None:
     for info in describe_fields(cls):
         assert "Type" not in info.expected, info

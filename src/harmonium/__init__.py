@@ -1,7 +1,7 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
-from harmonium.models import BOA, RBM, UMDA, Model, PaperRBM, models
-from harmonium.problems import HIFF, NK, MaxSat, OneMax, Problem, Trap, problems
+from harmonium.models import BOA, MODELS, RBM, UMDA, Model, PaperRBM
+from harmonium.problems import HIFF, NK, PROBLEMS, MaxSat, OneMax, Problem, Trap
 from harmonium.search import EDA, Result, Search, Stop, run
 
 __version__ = "0.1.0"
@@ -10,7 +10,9 @@ __all__ = [
     "BOA",
     "EDA",
     "HIFF",
+    "MODELS",
     "NK",
+    "PROBLEMS",
     "RBM",
     "UMDA",
     "MaxSat",
@@ -22,7 +24,5 @@ __all__ = [
     "Search",
     "Stop",
     "Trap",
-    "models",
-    "problems",
     "run",
 ]

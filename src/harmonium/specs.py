@@ -83,7 +83,7 @@ S = TypeVar("S", bound=Spec)
 
 
 class Registry(Generic[S]):
-    """The specs of one kind by name: `problems["trap"]`, `problems.parse("trap:length=60")`."""
+    """The specs of one kind by name: `PROBLEMS["trap"]`, `PROBLEMS.parse("trap:length=60")`."""
 
     def __init__(self, kind: str, specs: Iterable[type[S]]) -> None:
         self.kind = kind

@@ -7,13 +7,13 @@ from harmonium.bench.fitness import count_reads
 from harmonium.bench.results import Solving
 from harmonium.bench.scale import Size
 from harmonium.bench.solve import compare
-from harmonium.problems import HIFF, NK, problems
+from harmonium.problems import HIFF, NK, PROBLEMS
 from harmonium.specs import SpecError
 
 
 @pytest.mark.parametrize("scale", [FULL, QUICK], ids=["full", "quick"])
 def test_every_registered_problem_is_evaluated(scale: Scale) -> None:
-    assert {type(problem) for problem in scale.evaluated} == set(problems)
+    assert {type(problem) for problem in scale.evaluated} == set(PROBLEMS)
 
 
 def test_groups_are_chosen_by_name_in_the_order_of_the_bench() -> None:

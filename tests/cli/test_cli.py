@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import harmonium
-from harmonium.models import models
-from harmonium.problems import problems
+from harmonium.models import MODELS
+from harmonium.problems import PROBLEMS
 
 COMMAND = [sys.executable, "-c", "from harmonium.cli import main; main()"]
 
@@ -94,11 +94,11 @@ def test_a_budget_of_evaluations_is_never_exceeded() -> None:
 
 def test_problems_and_models_are_listed_with_fields_and_defaults() -> None:
     shown = call("problems").stdout
-    for problem in problems:
+    for problem in PROBLEMS:
         assert f"{problem.name}:" in shown
     assert "neighbors=random" in shown
     shown = call("models").stdout
-    for model in models:
+    for model in MODELS:
         assert f"{model.name}:" in shown
     assert "gibbs_steps=25" in shown
     assert "max_parents=8" in shown
@@ -160,7 +160,7 @@ def test_the_bare_command_shows_its_help() -> None:
 def test_a_terminal_without_unicode_still_gets_the_list() -> None:
     plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = subprocess.run(
-        [*COMMAND, "problems"], capture_output=True, text=True, check=False, env=plain
+        [*COMMAND, "PROBLEMS"], capture_output=True, text=True, check=False, env=plain
     )
     assert done.returncode == 0
     assert "an integer ? 1" in done.stdout

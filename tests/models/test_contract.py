@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from harmonium.bits import Bits
-from harmonium.models import Model, models
+from harmonium.models import MODELS, Model
 from harmonium.specs import to_json
 from tests.rows import random_rows
 
-EVERY_MODEL = [pytest.param(cls(), id=cls.name) for cls in models]
+EVERY_MODEL = [pytest.param(cls(), id=cls.name) for cls in MODELS]
 
 
 def rng(seed: int) -> np.random.Generator:
@@ -78,9 +78,9 @@ def test_marginals_are_kept(model: Model) -> None:
 
 @pytest.mark.parametrize("model", EVERY_MODEL)
 def test_models_travel_as_text_and_json(model: Model) -> None:
-    assert models.parse(str(model)) == model
+    assert MODELS.parse(str(model)) == model
     settings = json.loads(to_json(model))
-    assert models.make(settings.pop("name"), settings) == model
+    assert MODELS.make(settings.pop("name"), settings) == model
     assert hash(model) == hash(type(model)())
 
 

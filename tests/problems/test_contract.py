@@ -8,7 +8,7 @@ import pytest
 
 from harmonium import HIFF, NK, MaxSat, OneMax, Problem, Trap
 from harmonium.bits import Bits
-from harmonium.problems import ProblemSpec, problems
+from harmonium.problems import PROBLEMS, ProblemSpec
 from harmonium.specs import to_dict
 from tests.rows import every_row, random_rows
 
@@ -32,7 +32,7 @@ def problem(request: pytest.FixtureRequest) -> ProblemSpec:
     return spec
 
 
-@pytest.mark.parametrize("cls", list(problems), ids=lambda cls: cls.name)
+@pytest.mark.parametrize("cls", list(PROBLEMS), ids=lambda cls: cls.name)
 def test_every_problem_has_an_example_here(cls: type[ProblemSpec]) -> None:
     assert cls in {type(example) for example in EXAMPLES}, f"add {cls.__name__} to EXAMPLES"
 
@@ -97,7 +97,7 @@ def test_groups_are_distinct_bits_in_order(problem: ProblemSpec) -> None:
 
 def test_equal_specs_are_the_same_problem(problem: ProblemSpec) -> None:
     settings = to_dict(problem)
-    again = problems.make(settings.pop("name"), settings)
+    again = PROBLEMS.make(settings.pop("name"), settings)
     assert again == problem
     assert hash(again) == hash(problem)
     rows = every_row(problem.length)

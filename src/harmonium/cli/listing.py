@@ -6,19 +6,19 @@ from typing import Any
 from rich.table import Table
 
 from harmonium.cli.terminal import output
-from harmonium.models import models
-from harmonium.problems import problems
+from harmonium.models import MODELS
+from harmonium.problems import PROBLEMS
 from harmonium.specs import Registry, Spec, describe_fields
 
 
 def list_problems() -> None:
     """List the problems with their fields and defaults."""
-    _list(problems)
+    _list(PROBLEMS)
 
 
 def list_models() -> None:
     """List the models with their fields and defaults."""
-    _list(models)
+    _list(MODELS)
 
 
 def _list(registry: Registry[Any]) -> None:

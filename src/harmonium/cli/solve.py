@@ -13,8 +13,8 @@ from rich.table import Table
 from harmonium.bits import format_bits
 from harmonium.cli.progress import Progress
 from harmonium.cli.terminal import complain, messages, output
-from harmonium.models import models
-from harmonium.problems import Problem, problems
+from harmonium.models import MODELS
+from harmonium.problems import PROBLEMS, Problem
 from harmonium.search import EDA, Result, Stop, run
 from harmonium.search.clock import PHASES
 from harmonium.search.compiling import compile_kernels
@@ -65,14 +65,14 @@ def solve(
     ] = False,
 ) -> int:
     """Solve PROBLEM with one or more models and tell what happened."""
-    task = problems.parse(problem)
+    task = PROBLEMS.parse(problem)
     settings: dict[str, Any] = {
         "population": population,
         "tournament": tournament,
         "pairing": pairing,
         "replacement": replacement,
     }
-    edas = [EDA(models.parse(text), **settings) for text in model or ["rbm"]]
+    edas = [EDA(MODELS.parse(text), **settings) for text in model or ["rbm"]]
     if len(set(edas)) < len(edas):
         raise SpecError("the same model is given twice; --runs repeats a model")
     stop = Stop(

@@ -6,7 +6,7 @@ from harmonium.models.rbm import RBM, PaperRBM
 from harmonium.models.umda import UMDA
 from harmonium.specs import Registry
 
-models: Registry[Model] = Registry("model", [RBM, PaperRBM, BOA, UMDA])
+MODELS: Registry[Model] = Registry("model", [RBM, PaperRBM, BOA, UMDA])
 """The models that come with harmonium."""
 
-__all__ = ["BOA", "RBM", "UMDA", "Fitted", "Model", "PaperRBM", "models"]
+__all__ = ["BOA", "MODELS", "RBM", "UMDA", "Fitted", "Model", "PaperRBM"]

@@ -8,17 +8,17 @@ from harmonium.problems.onemax import OneMax
 from harmonium.problems.trap import Trap
 from harmonium.specs import Registry
 
-problems: Registry[ProblemSpec] = Registry("problem", [OneMax, Trap, NK, HIFF, MaxSat])
+PROBLEMS: Registry[ProblemSpec] = Registry("problem", [OneMax, Trap, NK, HIFF, MaxSat])
 """The problems that come with harmonium."""
 
 __all__ = [
     "HIFF",
     "NK",
+    "PROBLEMS",
     "MaxSat",
     "OneMax",
     "Problem",
     "ProblemSpec",
     "Structure",
     "Trap",
-    "problems",
 ]

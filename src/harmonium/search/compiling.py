@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from harmonium.models import UMDA, models
+from harmonium.models import MODELS, UMDA
 from harmonium.problems import Problem, ProblemSpec
 from harmonium.search.eda import EDA
 
@@ -20,7 +20,7 @@ def compile_kernels(problem: Problem, eda: EDA) -> None:
     if isinstance(problem, ProblemSpec) and type(problem) not in _compiled:
         problem(np.zeros((1, problem.length), dtype=np.uint8))
         _compiled.add(type(problem))
-    ours = isinstance(eda.model, tuple(models))
+    ours = isinstance(eda.model, tuple(MODELS))
     model = eda.model if ours else UMDA()
     kind = (model, eda.replacement)  # fields too: they choose which kernels run
     if kind not in _compiled:
