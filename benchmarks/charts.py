@@ -2,8 +2,8 @@
 
     python benchmarks/charts.py        # needs altair and vl-convert-python
 
-Reads mixing.jsonl and evaluations.jsonl beside this file, writes docs/mixing.svg and
-docs/evaluations.svg.
+Reads mixing.jsonl, evaluations.jsonl and bench.json (of `harmonium bench --json`) beside this file;
+writes docs/mixing.svg, docs/evaluations.svg and docs/bench.svg.
 """
 
 import json
@@ -69,6 +69,29 @@ def draw_evaluations() -> alt.Chart:
     )
 
 
+def draw_bench() -> alt.Chart:
+    """Draw how many times faster our kernels are than their peers."""
+    rows = json.loads((HERE / "bench.json").read_text("utf-8"))["measurements"]
+    values = [
+        {"what": f"{row['what']} / {row['against']}", "group": row["group"], "ratio": row["ratio"]}
+        for row in rows
+        if row["group"] in ("rbm", "gibbs", "boa", "solve") and "bound" not in row["against"]
+    ]
+    return (
+        alt.Chart(alt.Data(values=values), width=460)
+        .mark_point(size=90, filled=True)
+        .encode(
+            x=alt.X(
+                "ratio:Q", scale=alt.Scale(type="log"), title="times faster than the peer (1: even)"
+            ),
+            y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=330)),
+            color=alt.Color("group:N", scale=alt.Scale(range=COLOURS), title=None),
+        )
+        .properties(title="harmonium bench, one core")
+    )
+
+
 if __name__ == "__main__":
+    draw_bench().save(DOCS / "bench.svg")
     draw_mixing().save(DOCS / "mixing.svg")
     draw_evaluations().save(DOCS / "evaluations.svg")

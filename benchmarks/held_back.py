@@ -4,7 +4,7 @@
 
 Tuning saw onemax 100, traps of 60 bits, NK instances below 100, HIFF 64. These are other sizes and
 other instances. `dense` is the RBM of before the tuning: every hidden unit sees every bit, and
-Gibbs chains start at the parents.
+Gibbs chains start at the parents. All with `rtr`.
 """
 
 import argparse
@@ -41,7 +41,7 @@ PROBLEMS = (
 def solve(task: tuple[str, str, int, int]) -> hm.Result:
     """Make one run."""
     problem, model, population, seed = task
-    eda = hm.EDA(hm.MODELS.parse(model), population=population)
+    eda = hm.EDA(hm.MODELS.parse(model), population=population, replacement="rtr")
     return hm.run(hm.PROBLEMS.parse(problem), eda, seed=seed)
 
 

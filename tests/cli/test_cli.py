@@ -79,7 +79,7 @@ def test_models_are_compared_in_a_table() -> None:
     assert done.returncode == 0
     assert "onemax:length=20: 20 bits, optimum 20, population 100" in done.stdout
     assert re.search(r"umda +keep-parents +3 of 3", done.stdout)
-    assert re.search(r"boa +rtr +\d of 3", done.stdout)
+    assert re.search(r"boa +keep-parents +\d of 3", done.stdout)
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harmonium.problems import HIFF, NK, MaxSat, OneMax, ProblemSpec, Trap
+from harmonium.search.replacement import Replacement
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,11 @@ class Size:
 
 @dataclass(frozen=True)
 class Task:
-    """A problem to solve, and the population that our models get for it."""
+    """A problem to solve, and the population and replacement that our models get for it."""
 
     problem: ProblemSpec
     population: int
+    replacement: Replacement
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,11 @@ FULL: Final = Scale(
     large_networks=Size(4000, 100),
     evaluated_rows=10_000,
     evaluated=(OneMax(100), Trap(60, 5), NK(30, 4), HIFF(64), MaxSat(50, 200)),
-    tasks=(Task(OneMax(100), 400), Task(Trap(60, 5), 3000), Task(NK(30, 4), 4000)),
+    tasks=(
+        Task(OneMax(100), 400, "worst"),
+        Task(Trap(60, 5), 3000, "rtr"),
+        Task(NK(30, 4), 4000, "rtr"),
+    ),
     runs=3,
 )
 
@@ -89,7 +95,11 @@ QUICK: Final = Scale(
     large_networks=Size(200, 20),
     evaluated_rows=1000,
     evaluated=(OneMax(20), Trap(20, 5), NK(12, 2), HIFF(16), MaxSat(10, 30)),
-    tasks=(Task(OneMax(20), 100), Task(Trap(15, 5), 400), Task(NK(12, 2), 200)),
+    tasks=(
+        Task(OneMax(20), 100, "worst"),
+        Task(Trap(15, 5), 400, "rtr"),
+        Task(NK(12, 2), 200, "rtr"),
+    ),
     runs=1,
 )
 """The same rows on sizes that say nothing of speed: to see that all of it works."""

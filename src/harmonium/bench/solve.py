@@ -64,7 +64,7 @@ def compare(ours: list[Solving], peer: Solving) -> Iterator[Measurement]:
 
 def summarize_ours(task: Task, model: Model, runs: int) -> Solving:
     """Run an EDA with the seeds 1, 2, …."""
-    eda = EDA(model, population=task.population)
+    eda = EDA(model, population=task.population, replacement=task.replacement)
     compile_kernels(task.problem, eda)
     attempts = [attempt_ours(task.problem, eda, seed) for seed in range(1, runs + 1)]
     return summarize(task.problem, str(model), task.population, attempts)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
@@ -19,7 +19,6 @@ class BOA(Model):
     """A Bayesian network: edges are added while the BIC of the parents gains by one."""
 
     name: ClassVar[str] = "boa"
-    replacement: ClassVar[Literal["keep-parents", "worst", "rtr"]] = "rtr"
 
     max_parents: Annotated[
         int, Meta(ge=1, le=14, description="parents a bit may have; bounds time and memory")
