@@ -160,7 +160,7 @@ def test_the_bare_command_shows_its_help() -> None:
 def test_a_terminal_without_unicode_still_gets_the_list() -> None:
     plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = subprocess.run(
-        [*COMMAND, "PROBLEMS"], capture_output=True, text=True, check=False, env=plain
+        [*COMMAND, "problems"], capture_output=True, text=True, check=False, env=plain
     )
     assert done.returncode == 0
     assert "an integer ? 1" in done.stdout
