@@ -3,10 +3,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from harmonium.models.base import Replacement
 from harmonium.search.replacement import (
     REPLACEMENTS,
     Population,
-    Replacement,
     keep_parents,
     replace_restricted,
     replace_worst,

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from harmonium.models.base import Replacement
 from harmonium.problems import HIFF, NK, MaxSat, OneMax, ProblemSpec, Trap
-from harmonium.search.replacement import Replacement
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ import numpy as np
 from harmonium.bits import Bits
 from harmonium.specs import Spec
 
+Replacement = Literal["keep-parents", "worst", "rtr"]
+"""Who makes room for the offspring; `search/replacement.py` has what each does."""
+
 
 class Fitted(Protocol):
     """A distribution over bits, learned from parents."""
@@ -26,7 +29,7 @@ class Fitted(Protocol):
 class Model(Spec, ABC):
     """Base of the models: a spec whose fields are its hyperparameters."""
 
-    replacement: ClassVar[Literal["keep-parents", "worst", "rtr"]] = "keep-parents"
+    replacement: ClassVar[Replacement] = "keep-parents"
     """The replacement that suits the model best: what `EDA(replacement="auto")` takes."""
 
     @abstractmethod

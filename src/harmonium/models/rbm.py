@@ -9,7 +9,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
-from harmonium.models.base import Fitted, Model
+from harmonium.models.base import Fitted, Model, Replacement
 from harmonium.models.kernels import rbm as kernels
 from harmonium.models.kernels.rbm import Floats, Machine
 from harmonium.seeds import draw_key
@@ -22,7 +22,7 @@ class RBM(Model):
     """A restricted Boltzmann machine trained by contrastive divergence."""
 
     name: ClassVar[str] = "rbm"
-    replacement: ClassVar[Literal["keep-parents", "worst", "rtr"]] = "rtr"
+    replacement: ClassVar[Replacement] = "rtr"
 
     hidden: Annotated[
         Annotated[int, Meta(ge=1)] | Literal["n/2", "n"],
@@ -172,7 +172,7 @@ class PaperRBM(RBM):
     """The RBM of the paper; docs/paper.md says how its open points are read."""
 
     name: ClassVar[str] = "rbm-paper"
-    replacement: ClassVar[Literal["keep-parents", "worst", "rtr"]] = "keep-parents"
+    replacement: ClassVar[Replacement] = "keep-parents"
 
     hidden: int | Literal["n/2", "n"] = "n/2"
     connections: Literal["all", "correlated"] = "all"

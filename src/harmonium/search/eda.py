@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from harmonium.bits import Bits, Fitness, check_bits, check_fitness
 from harmonium.models import Fitted, Model
+from harmonium.models.base import Replacement
 from harmonium.search.clock import Clock
-from harmonium.search.replacement import REPLACEMENTS, Population, Replacement
+from harmonium.search.replacement import REPLACEMENTS, Population
 from harmonium.search.selection import Indices, Pairing, select, select_pairs
 from harmonium.search.threads import one_blas_thread
 from harmonium.seeds import Part, check_seed, stream

@@ -1,12 +1,13 @@
 """Replacement: which of parents, offspring and the rest make the next population."""
 
-from typing import Final, Literal, NamedTuple, Protocol, get_args
+from typing import Final, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness
 from harmonium.jit import jit
+from harmonium.models.base import Replacement
 from harmonium.search.selection import Indices
 
 
@@ -117,8 +118,6 @@ def _replace_restricted(
             packed[nearest] = new_packed[row]
             bits[nearest] = new_bits[row]
 
-
-Replacement = Literal["keep-parents", "worst", "rtr"]
 
 REPLACEMENTS: Final[dict[Replacement, Replace]] = dict(
     zip(get_args(Replacement), (keep_parents, replace_worst, replace_restricted), strict=True)
