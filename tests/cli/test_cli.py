@@ -204,16 +204,19 @@ def test_text_of_the_user_is_never_read_as_markup() -> None:
 
 
 def test_an_interrupted_command_keeps_what_is_finished_and_exits_1() -> None:
-    process = subprocess.Popen(
-        [*COMMAND, "solve", *QUICK, "--runs", "100000", "--json"],
+    # A shell lets what it runs in the background ignore SIGINT, and children inherit that.
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    command = [sys.executable, "-c", listen + COMMAND[-1]]
+    with subprocess.Popen(
+        [*command, "solve", *QUICK, "--runs", "100000", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    assert process.stdout is not None
-    first = process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    rest, errors = process.communicate(timeout=60)
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     finished = [json.loads(line) for line in (first + rest).splitlines()]
     assert f"interrupted after {len(finished)} of 100000 runs" in errors
