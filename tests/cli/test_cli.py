@@ -219,7 +219,9 @@ def test_an_interrupted_command_keeps_what_is_finished_and_exits_1() -> None:
         rest, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     finished = [json.loads(line) for line in (first + rest).splitlines()]
-    assert f"interrupted after {len(finished)} of 100000 runs" in errors
+    told = re.search(r"interrupted after (\d+) of 100000 runs", errors)
+    assert told
+    assert int(told[1]) - len(finished) in (0, 1)  # the last may be done and not yet printed
 
 
 def test_a_reader_that_stops_reading_ends_the_command_quietly() -> None:
