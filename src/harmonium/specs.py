@@ -82,6 +82,20 @@ def to_key(spec: Spec) -> str:
 S = TypeVar("S", bound=Spec)
 
 
+def make(cls: type[S], settings: Mapping[str, Any]) -> S:
+    """Make a spec of a class with these fields, or say which one is unknown or missing."""
+    known = {field.name: field for field in fields(cls)}
+    for field in settings:
+        if field not in known:
+            raise SpecError(
+                f"{cls.name}: unknown field {field!r}; known: {', '.join(known) or 'none'}"
+            )
+    for field, declared in known.items():
+        if declared.default is MISSING and field not in settings:
+            raise SpecError(f"{cls.name}: {field} is missing; write {cls.name}:{field}=…")
+    return cls(**settings)
+
+
 class Registry(Generic[S]):
     """The specs of one kind by name: `PROBLEMS["trap"]`, `PROBLEMS.parse("trap:length=60")`."""
 
@@ -99,33 +113,35 @@ class Registry(Generic[S]):
             known = ", ".join(self._specs)
             raise SpecError(f"unknown {self.kind} {name!r}; known: {known}") from None
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._specs
+
     def make(self, name: str, settings: Mapping[str, Any]) -> S:
         """Make the spec `name` with these fields, or say which one is unknown or missing."""
-        cls = self[name]
-        known = {field.name: field for field in fields(cls)}
-        for field in settings:
-            if field not in known:
-                raise SpecError(
-                    f"{name}: unknown field {field!r}; known: {', '.join(known) or 'none'}"
-                )
-        for field, declared in known.items():
-            if declared.default is MISSING and field not in settings:
-                raise SpecError(f"{name}: {field} is missing; write {name}:{field}=…")
-        return cls(**settings)
+        return make(self[name], settings)
+
+    def from_dict(self, plain: Mapping[str, Any]) -> S:
+        """Make a spec again from what `to_dict` gave."""
+        settings = dict(plain)
+        return self.make(settings.pop("name"), settings)
 
     def parse(self, text: str) -> S:
         """Make a spec from `name` or `name:field=value,…`."""
         name, _, rest = text.partition(":")
-        name = name.strip()
-        settings: dict[str, Scalar] = {}
-        for setting in filter(None, rest.split(",")):
-            field, equals, value = (part.strip() for part in setting.partition("="))
-            if not equals or not field:
-                raise SpecError(f"{name}: {setting!r} is no setting; write field=value")
-            if field in settings:
-                raise SpecError(f"{name}: {field} is given twice")
-            settings[field] = parse_scalar(value)
-        return self.make(name, settings)
+        return self.make(name.strip(), parse_settings(name.strip(), rest))
+
+
+def parse_settings(name: str, text: str) -> dict[str, Scalar]:
+    """Read `field=value,…`, the settings of `name`."""
+    settings: dict[str, Scalar] = {}
+    for setting in filter(None, text.split(",")):
+        field, equals, value = (part.strip() for part in setting.partition("="))
+        if not equals or not field:
+            raise SpecError(f"{name}: {setting!r} is no setting; write field=value")
+        if field in settings:
+            raise SpecError(f"{name}: {field} is given twice")
+        settings[field] = parse_scalar(value)
+    return settings
 
 
 def parse_scalar(text: str) -> Scalar:

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from harmonium.bench.peers import PEERS, find_versions, load_peers
+from harmonium.bench.peers import PEERS, load_peers
+from harmonium.environment import find_versions
 
 
 @pytest.mark.parametrize("name", ["scikit-learn", "pgmpy", "gomea"])

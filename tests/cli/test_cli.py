@@ -45,6 +45,7 @@ def test_json_has_one_object_a_run_with_every_field() -> None:
             "optimum",
             "best_bits",
             "evaluations",
+            "unique_evaluations",
             "generations",
             "stopped_by",
             "cpu_seconds",

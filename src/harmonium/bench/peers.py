@@ -1,9 +1,8 @@
 """The packages we measure ourselves against: all optional, none imported before it is needed."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any, Final
 
 from harmonium.bench.results import Skipped
@@ -45,15 +44,6 @@ def load_peers(names: tuple[str, ...]) -> tuple[dict[str, Any], list[Skipped]]:
             reason = f"not installed; {peer.remedy}" if missing else f"cannot be imported: {error}"
             skipped.append(Skipped(name, reason))
     return modules, skipped
-
-
-def find_versions(names: tuple[str, ...]) -> dict[str, str]:
-    """Return the versions of those packages that are installed."""
-    versions: dict[str, str] = {}
-    for name in names:
-        with suppress(metadata.PackageNotFoundError):
-            versions[name] = metadata.version(name)
-    return versions
 
 
 def _with_parents(module: str) -> set[str]:

@@ -1,20 +1,17 @@
 """The groups of the bench by name, each with the peers it wants, and how they are run."""
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from threadpoolctl import threadpool_info
-
-import harmonium
 from harmonium.bench.boa import measure_networks
 from harmonium.bench.fitness import measure_fitness
-from harmonium.bench.peers import PEERS, Modules, find_versions, load_peers
+from harmonium.bench.peers import PEERS, Modules, load_peers
 from harmonium.bench.rbm import measure_gibbs, measure_training
 from harmonium.bench.results import Outcome
 from harmonium.bench.scale import Scale
 from harmonium.bench.solve import measure_solving
+from harmonium.environment import describe_environment
 from harmonium.search.threads import one_blas_thread
 from harmonium.specs import SpecError
 
@@ -66,15 +63,4 @@ def _measure_next(outcomes: Iterator[Outcome]) -> Outcome | None:
 
 def describe_setting() -> dict[str, str]:
     """Return what the figures depend on: the machine, its BLAS, and versions."""
-    blas = sorted(
-        f"{library['internal_api']} {library['version']} for {library.get('architecture')}"
-        for library in threadpool_info()
-        if library["user_api"] == "blas"
-    )
-    return {
-        "machine": f"{platform.system()} {platform.machine()}",
-        "blas": " and ".join(dict.fromkeys(blas)),
-        "python": platform.python_version(),
-        "harmonium": harmonium.__version__,
-        **find_versions(("numpy", "scipy", "numba", *PEERS)),
-    }
+    return describe_environment(tuple(PEERS))

@@ -36,6 +36,8 @@ class Result:
     optimum: float | None
     best_bits: Bits
     evaluations: int
+    unique_evaluations: int
+    """Different rows among those evaluated."""
     generations: int
     stopped_by: Reason
     cpu_seconds: dict[Phase, float]

@@ -9,6 +9,7 @@ import numpy as np
 from harmonium.bits import check_fitness
 from harmonium.problems import Problem
 from harmonium.search.compiling import compile_kernels
+from harmonium.search.distinct import Distinct
 from harmonium.search.eda import EDA, Search
 from harmonium.search.result import Generation, Result
 from harmonium.search.stopping import Reason, Stop, is_solved
@@ -35,12 +36,14 @@ def run(
     search = eda.start(problem.length, secrets.randbits(32) if seed is None else seed)
     started = time.perf_counter()
     trace: list[Generation] = []
+    distinct = Distinct()
     reason: Reason | None = None
     while reason is None:
         bits = search.ask()[: stop.rows_left(search)]
         with search.clock.charge("fitness"):
             fitness = check_fitness(problem(bits.copy()), len(bits))  # it may change its copy
         search.tell(bits, fitness)
+        distinct.add(bits)
         reason = stop.reason(search, optimum, time.perf_counter() - started)
         if not search.waiting:
             trace.append(_trace(search))
@@ -58,6 +61,7 @@ def run(
         optimum=optimum,
         best_bits=search.best_bits,
         evaluations=search.evaluations,
+        unique_evaluations=distinct.count,
         generations=search.generation,
         stopped_by=reason,
         cpu_seconds=dict(search.clock.seconds),

@@ -1,0 +1,50 @@
+"""What results and times depend on besides the code: versions, the BLAS, and the machine."""
+
+import os
+import platform
+from contextlib import suppress
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from threadpoolctl import threadpool_info
+
+import harmonium
+
+_PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "msgspec")
+
+
+@cache
+def describe_environment(packages: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return versions, BLAS and machine of this process; `packages` are named if installed."""
+    blas = sorted(
+        f"{library['internal_api']} {library['version']} for {library.get('architecture')}"
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    )
+    return {
+        "machine": f"{platform.system()} {platform.machine()}",
+        "processor": _name_processor(),
+        "cores": str(os.cpu_count()),
+        "blas": " and ".join(dict.fromkeys(blas)),
+        "python": platform.python_version(),
+        "harmonium": harmonium.__version__,
+        **find_versions((*_PACKAGES, *packages)),
+    }
+
+
+def find_versions(names: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
+    versions: dict[str, str] = {}
+    for name in names:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
+
+
+def _name_processor() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"

@@ -1,0 +1,1 @@
+"""Studies: many trials, planned, run anywhere, stored, and summed up."""

@@ -1,0 +1,319 @@
+"""Engines: who runs the trials. All are `concurrent.futures.Executor`s of one-core workers.
+
+Results do not depend on the engine: a trial carries all that decides its result.
+"""
+
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
+
+from harmonium.specs import SpecError
+
+EngineName = Literal["serial", "processes", "dask"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_ATTEMPTS = 3
+"""How often a trial is begun that ends with its worker's death."""
+
+
+class WorkerDied(RuntimeError):  # noqa: N818  # what happened, in two words
+    """A worker died while it ran a trial, each time it was tried."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An executor, and how many trials it can run at a time."""
+
+    executor: Executor
+    slots: Callable[[], int]
+    stop_now: Callable[[], None]
+    """Stop at once, in the middle of trials."""
+
+
+@contextmanager
+def open_engine(name: str, workers: int | None, scheduler: str | None) -> Iterator[Engine]:
+    """Start an engine and end it with the block; on an error trials under way are abandoned."""
+    if scheduler is not None and name != "dask":
+        raise SpecError("--scheduler needs --engine dask")
+    if scheduler is not None and workers is not None:
+        raise SpecError("--workers starts workers here; a --scheduler has its own")
+    if name not in ENGINES:
+        raise SpecError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
+    opened = {
+        "serial": lambda: _open_serial(workers),
+        "processes": lambda: _open_processes(workers or count_cores()),
+        "dask": lambda: _open_dask(workers or count_cores(), scheduler),
+    }
+    with opened[name]() as engine:
+        yield engine
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Serial(Executor):
+    """Runs each trial in this process, when it is submitted."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run now."""
+        future: Future[T] = Future()
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  # as every executor does
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def _open_serial(workers: int | None) -> Iterator[Engine]:
+    if workers not in (None, 1):
+        raise SpecError("--engine serial has one worker; leave --workers out")
+    yield Engine(Serial(), lambda: 1, lambda: None)
+
+
+class Processes(Executor):
+    """Worker processes, each fed by a thread of its own; one that dies is replaced.
+
+    The standard pool breaks as a whole when a worker dies. Here the others notice nothing, and the
+    trial is run again, up to three times. Workers end when the driver does, however that ends.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._killed = threading.Event()
+        self._workers = [_Worker() for _ in range(workers)]
+        self._threads = [
+            threading.Thread(target=self._feed, args=(worker,), daemon=True)
+            for worker in self._workers
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Hand a call to the next worker that is free."""
+        future: Future[T] = Future()
+        self._jobs.put(_Job(cast("Future[Any]", future), fn, args, kwargs))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers once the submitted calls are done, or drop those not begun."""
+        if cancel_futures:
+            self._drop_jobs()
+        for _ in self._threads:
+            self._jobs.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def kill(self) -> None:
+        """End the workers at once, in the middle of their calls."""
+        self._killed.set()
+        self._drop_jobs()
+        for worker in self._workers:
+            worker.kill()
+
+    def _drop_jobs(self) -> None:
+        while True:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return
+            if job is not None:
+                job.future.cancel()
+
+    def _feed(self, worker: "_Worker") -> None:
+        while (job := self._jobs.get()) is not None and not self._killed.is_set():
+            if job.future.set_running_or_notify_cancel():
+                self._run(worker, job)
+        worker.end()
+
+    def _run(self, worker: "_Worker", job: "_Job") -> None:
+        code: int | None = None
+        for _ in range(_ATTEMPTS):
+            try:
+                done, value = worker.call(job)
+            except (EOFError, OSError):
+                if self._killed.is_set():
+                    job.future.set_exception(WorkerDied("killed"))
+                    return
+                code = worker.kill()
+                worker.start()
+                continue
+            except Exception as error:  # noqa: BLE001  # what cannot travel to the worker
+                job.future.set_exception(error)
+                return
+            if done:
+                job.future.set_result(value)
+            else:
+                job.future.set_exception(value)
+            return
+        words = f"the worker died {_ATTEMPTS} times, at last with exit code {code}"
+        job.future.set_exception(WorkerDied(words))
+
+
+@dataclass(frozen=True)
+class _Job:
+    future: "Future[Any]"
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class _Worker:
+    """A process and the pipe to it."""
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """Start the process; a fresh interpreter, so that no thread or lock is inherited."""
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        with _no_interrupts():
+            self._process.start()
+        theirs.close()
+
+    def call(self, job: _Job) -> tuple[bool, Any]:
+        """Have a call made; return whether it returned, and what it returned or raised."""
+        self._pipe.send((job.fn, job.args, job.kwargs))
+        return cast("tuple[bool, Any]", self._pipe.recv())
+
+    def end(self) -> None:
+        """Let the process end."""
+        self._pipe.close()
+        self._process.join(timeout=5)
+        self.kill()
+
+    def kill(self) -> int | None:
+        """End the process now; return its exit code."""
+        self._process.join(timeout=0.1)  # one that died by itself has a code worth telling
+        self._process.kill()
+        self._process.join()
+        return self._process.exitcode
+
+
+def _work(pipe: Connection) -> None:
+    """Make calls until the pipe closes; the life of a worker process."""
+    _ignore_interrupts()
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    while True:
+        try:
+            fn, args, kwargs = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer = (True, fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  # travels back to the caller
+            answer = (False, error)
+        pipe.send(answer)
+
+
+def _end_with(sentinel: int) -> None:
+    """Wait for the driver's end, and end too: nobody wants the result any more."""
+    wait([sentinel])
+    os._exit(1)
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C, which the terminal sends to all, from a child until it ignores it itself."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+@contextmanager
+def _open_processes(workers: int) -> Iterator[Engine]:
+    executor = Processes(workers)
+    try:
+        yield Engine(executor, lambda: workers, executor.kill)
+        executor.shutdown(wait=True, cancel_futures=True)
+    except BaseException:
+        executor.kill()
+        raise
+
+
+@contextmanager
+def _open_dask(workers: int, scheduler: str | None) -> Iterator[Engine]:
+    try:
+        import dask  # noqa: PLC0415  # an extra
+        import distributed  # noqa: PLC0415
+    except ImportError:
+        raise SpecError("--engine dask needs Dask; pip install 'harmonium[dask]'") from None
+    quiet = {"distributed.admin.log-format": "%(message)s"}
+    with dask.config.set(quiet):
+        client = _connect(distributed, workers, scheduler)
+        try:
+            yield Engine(
+                client.get_executor(pure=False, retries=0),
+                lambda: _count_slots(client),
+                lambda: client.close(timeout=1),
+            )
+        finally:
+            client.close()
+            if scheduler is None:
+                client.cluster.close()
+
+
+def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:
+    """Return a client of a scheduler that is there, or of a cluster on this machine."""
+    if scheduler is None:
+        cluster = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        )
+        return distributed.Client(cluster)
+    try:
+        return distributed.Client(scheduler, timeout=10, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SpecError(
+            f"no Dask scheduler answers at {scheduler}: {reason}; expected an address such as "
+            "tcp://host:8786 where `dask scheduler` runs"
+        ) from None
+
+
+def _count_slots(client: Any) -> int:
+    """Return how many workers there are now; refuse those with threads, whose times would mix."""
+    try:
+        threads = client.nthreads()
+    except (OSError, RuntimeError) as error:
+        raise SpecError(
+            "the Dask scheduler is gone; what had ended is stored, run again to go on"
+        ) from error
+    for address, count in threads.items():
+        if count > 1:
+            raise SpecError(
+                f"the Dask worker at {address} has {count} threads; start workers with --nthreads 1"
+                " (and --nworkers for more), so that CPU times and BLAS threads stay apart"
+            )
+    return len(threads)

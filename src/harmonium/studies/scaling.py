@@ -1,0 +1,208 @@
+"""How cost grows: value = c·n^e fitted on logarithms, where models cross, and break-even prices.
+
+Intervals are by bootstrap. Each resample draws runs (or instances) anew at each size, populations
+from their bracket, and the sizes' distances from the line anew among the sizes, so that both the
+noise of the runs and the misfit of the law widen them.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from harmonium.studies.summary import LEVEL, RESAMPLES, Estimate, Metric, Row, Values, resample
+
+LAW_METRICS: Final[tuple[Metric, ...]] = (
+    *("evaluations", "population", "cpu_total"),
+    *("cpu_fitness", "cpu_selection", "cpu_building", "cpu_sampling"),
+)
+
+
+@dataclass(frozen=True)
+class Law:
+    """value = factor·n^exponent, for one problem family, model and metric."""
+
+    family: str
+    model: str
+    metric: Metric
+    sizes: tuple[int, ...]
+    factor: float
+    exponent: Estimate
+    lines: Values
+    """(intercept, slope) on natural logarithms: first the fit, then the resamples."""
+
+    def predict(self, size: float) -> float:
+        """Return the value the law gives for a size."""
+        return float(self.factor * size**self.exponent.mean)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The size from which one model needs less of something than another."""
+
+    family: str
+    metric: Metric
+    small: str
+    """The model that needs less below the crossing."""
+    large: str
+    """The model that needs less above it."""
+    size: Estimate
+    measured: bool
+    """Whether the crossing is among the measured sizes, or beyond them."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """The price of one evaluation at which two models cost the same, at one size."""
+
+    family: str
+    size: int
+    cheap: str
+    """The model with less CPU time, better below the price."""
+    thrifty: str
+    """The model with fewer evaluations, better above the price."""
+    seconds: float | None
+    """CPU seconds an evaluation; none: the thrifty model is the cheap one too, at any price."""
+
+
+def fit_laws(rows: Sequence[Row]) -> list[Law]:
+    """Return a law for each family, model and metric that was measured at two sizes or more."""
+    laws = []
+    for (family, model), mine in _group(rows).items():
+        for metric in LAW_METRICS:
+            law = fit_law(family, model, metric, mine)
+            if law:
+                laws.append(law)
+    return laws
+
+
+def fit_law(family: str, model: str, metric: Metric, rows: Sequence[Row]) -> Law | None:
+    """Fit one law to the rows of a family and model, or return none where it cannot be."""
+    usable = [row for row in rows if row.samples[metric].mean() > 0]
+    if len(usable) < 2:
+        return None
+    sizes = np.log([row.size for row in usable])
+    values = np.log([row.samples[metric].mean() for row in usable])
+    noise = np.stack([_resample_logarithm(row, metric) for row in usable], axis=1)
+    line = _fit(sizes, values[None])[0]
+    fitted = line[0] + line[1] * sizes
+    lines = np.vstack([line, _fit(sizes, fitted + _resample_misfit(values - fitted) + noise)])
+    low, high = np.quantile(lines[1:, 1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Law(
+        family=family,
+        model=model,
+        metric=metric,
+        sizes=tuple(row.size for row in usable),
+        factor=math.exp(line[0]),
+        exponent=Estimate(float(line[1]), float(low), float(high)),
+        lines=lines,
+    )
+
+
+def find_crossings(laws: Sequence[Law]) -> list[Crossing]:
+    """Return where the evaluations and the CPU times of two models cross, family by family."""
+    found = []
+    for one, other in combinations(laws, 2):
+        alike = (one.family, one.metric) == (other.family, other.metric)
+        if alike and one.metric in ("evaluations", "cpu_total"):
+            crossing = _cross(one, other)
+            if crossing:
+                found.append(crossing)
+    return found
+
+
+def find_prices(rows: Sequence[Row]) -> list[Price]:
+    """Return the break-even price of an evaluation for each size and pair of models."""
+    prices = []
+    cells: dict[tuple[str, int], list[Row]] = {}
+    for row in _usable(rows):
+        cells.setdefault((row.family, row.size), []).append(row)
+    for (family, size), mine in cells.items():
+        for one, other in combinations(mine, 2):
+            thrifty, wasteful = sorted((one, other), key=lambda row: _mean(row, "evaluations"))
+            saved = _mean(wasteful, "evaluations") - _mean(thrifty, "evaluations")
+            dearer = _own_seconds(thrifty) - _own_seconds(wasteful)
+            if saved > 0:
+                seconds = dearer / saved if dearer > 0 else None
+                prices.append(Price(family, size, wasteful.model, thrifty.model, seconds))
+    return prices
+
+
+def _usable(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows of bisections that are done."""
+    return (row for row in rows if row.state == "done" and row.given is None)
+
+
+def _group(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in _usable(rows):
+        groups.setdefault((row.family, row.model), []).append(row)
+    return groups
+
+
+def _fit(x: Values, values: Values) -> Values:
+    """Return (intercept, slope) of the least-squares line of each row of `values`."""
+    centred = x - x.mean()
+    slopes = values @ centred / (centred @ centred)
+    return np.column_stack([values.mean(axis=1) - slopes * x.mean(), slopes])
+
+
+def _resample_logarithm(row: Row, metric: Metric) -> Values:
+    """Return how far the logarithm of a row's mean moves in each resample."""
+    values = row.samples[metric]
+    rng = np.random.default_rng([len(values), row.size])
+    if metric == "population":  # anywhere in its bracket, all as likely
+        drawn = resample(np.column_stack([values, row.brackets]))
+        shares = 1 - drawn[..., 1] * rng.random((RESAMPLES, len(values)))
+        means = (drawn[..., 0] * shares).mean(axis=1)
+    else:
+        means = values[rng.integers(0, len(values), (RESAMPLES, len(values)))].mean(axis=1)
+    moved: Values = np.log(np.maximum(means, 1e-12) / values.mean())
+    return moved
+
+
+def _resample_misfit(distances: Values) -> Values:
+    """Draw the sizes' distances from the line anew, widened for the two parameters fitted."""
+    count = len(distances)
+    if count <= 2:
+        return np.zeros((RESAMPLES, count))
+    rng = np.random.default_rng(count)
+    wider: Values = distances * math.sqrt(count / (count - 2))
+    return wider[rng.integers(0, count, (RESAMPLES, count))]
+
+
+def _cross(one: Law, other: Law) -> Crossing | None:
+    """Return where two laws cross; none where they never do, or too far off to be believed."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        sizes = np.exp(
+            (one.lines[:, 0] - other.lines[:, 0]) / (other.lines[:, 1] - one.lines[:, 1])
+        )
+    lowest = max(min(one.sizes), min(other.sizes))
+    highest = min(max(one.sizes), max(other.sizes))
+    size = float(sizes[0])
+    if not lowest / 10 <= size <= highest * 10:
+        return None
+    low, high = np.quantile(
+        np.nan_to_num(sizes[1:], posinf=1e300), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    )
+    steep, flat = sorted((one, other), key=lambda law: law.exponent.mean, reverse=True)
+    return Crossing(
+        family=one.family,
+        metric=one.metric,
+        small=steep.model,
+        large=flat.model,
+        size=Estimate(size, float(low), float(high)),
+        measured=lowest <= size <= highest,
+    )
+
+
+def _mean(row: Row, metric: Metric) -> float:
+    return float(row.samples[metric].mean())
+
+
+def _own_seconds(row: Row) -> float:
+    """Return the CPU time that is the model's own: without the fitness."""
+    return _mean(row, "cpu_total") - _mean(row, "cpu_fitness")

@@ -1,0 +1,152 @@
+"""What a study shows: a row for each problem size and model, with intervals by bootstrap."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.search.clock import PHASES
+from harmonium.studies.plans import Fixed, Measured, State, Walk
+from harmonium.studies.store import Outcome
+
+RESAMPLES = 2000
+LEVEL = 0.95
+
+Metric = Literal[
+    "population",
+    "evaluations",
+    "unique_evaluations",
+    "generations",
+    "cpu_total",
+    "cpu_fitness",
+    "cpu_selection",
+    "cpu_building",
+    "cpu_sampling",
+    "peak_memory",
+]
+METRICS: tuple[Metric, ...] = (
+    *("population", "evaluations", "unique_evaluations", "generations", "cpu_total"),
+    *("cpu_fitness", "cpu_selection", "cpu_building", "cpu_sampling", "peak_memory"),
+)
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One problem size and model: what was found over all its instances and runs."""
+
+    family: str
+    size: int
+    model: str
+    replacement: str
+    given: int | None
+    """The population of a grid; none for a bisection, which finds it."""
+    state: State
+    reason: str
+    """Why it is not done, or not to the full tolerance; empty otherwise."""
+    instances: int
+    instances_done: int
+    runs: int
+    solved: int
+    """Runs solved, of `runs`."""
+    samples: dict[Metric, Values]
+    """A value for each independent unit: each instance's mean, or with one instance each run."""
+    brackets: Values
+    """Of each instance, the share of the population down to the largest that failed."""
+
+    def estimate(self, metric: Metric) -> Estimate | None:
+        """Return mean and interval of a metric, or none where nothing was measured."""
+        values = self.samples[metric]
+        if not len(values):
+            return None
+        means = resample(values).mean(axis=1)
+        low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        if metric == "population" and len(values) == 1:  # known up to its bracket
+            low = float(values[0] * (1 - self.brackets[0]))
+        return Estimate(float(values.mean()), float(low), float(high))
+
+
+def resample(values: Values) -> Values:
+    """Return bootstrap samples of values, the same ones every time: (RESAMPLES, len(values))."""
+    rng = np.random.default_rng(len(values))
+    return values[rng.integers(0, len(values), (RESAMPLES, len(values)))]
+
+
+def summarize(walks: Iterable[Walk]) -> list[Row]:
+    """Return a row for each problem size and model, and on a grid each population, in order."""
+    groups = groupby(
+        walks,
+        lambda walk: (walk.case.family, walk.case.size, walk.case.model, walk.case.plan),
+    )
+    return [_summarize(list(group)) for _, group in groups]
+
+
+def _summarize(walks: Sequence[Walk]) -> Row:
+    case = walks[0].case
+    measured = [walk.found.measured for walk in walks if walk.found and walk.found.measured]
+    state, reason = _judge(walks)
+    return Row(
+        family=case.family,
+        size=case.size,
+        model=case.model,
+        replacement=case.eda.replacement,
+        given=case.plan.population if isinstance(case.plan, Fixed) else None,
+        state=state,
+        reason=reason,
+        instances=len(walks),
+        instances_done=sum(walk.found is not None for walk in walks),
+        runs=len(case.seeds) * len(walks),
+        solved=sum(outcome.figures.solved for found in measured for outcome in found.outcomes),
+        samples={metric: _sample(metric, measured) for metric in METRICS},
+        brackets=np.array([1 - found.low / found.population for found in measured]),
+    )
+
+
+def _judge(walks: Sequence[Walk]) -> tuple[State, str]:
+    """Return the state of instances together, and why they are not done."""
+    states = {walk.state for walk in walks}
+    if "failed" in states:
+        return "failed", next(walk.error for walk in walks if walk.error)
+    ceilings = [walk.found.ceiling for walk in walks if walk.found and walk.found.ceiling]
+    if "not solved" in states:
+        count = sum(walk.state == "not solved" for walk in walks)
+        of = f" ({count} of {len(walks)} instances)" if len(walks) > 1 else ""
+        return "not solved", f"not solved within {ceilings[0]}{of}"
+    if states == {"done"}:
+        return "done", f"tolerance not reached within {ceilings[0]}" if ceilings else ""
+    return ("waiting" if states == {"waiting"} else "running"), ""
+
+
+def _sample(metric: Metric, measured: Sequence[Measured]) -> Values:
+    if metric == "population":
+        return np.array([found.population for found in measured], dtype=float)
+    values = [
+        np.array([_read(metric, outcome) for outcome in found.outcomes]) for found in measured
+    ]
+    if len(values) == 1:
+        return values[0]
+    return np.array([runs.mean() for runs in values])
+
+
+def _read(metric: Metric, outcome: Outcome) -> float:
+    if metric == "peak_memory":
+        return float(outcome.peak_memory)
+    if metric.startswith("cpu_"):
+        return outcome.figures.cpu_seconds[metric.removeprefix("cpu_")]
+    return float(getattr(outcome.figures, metric))
+
+
+assert {f"cpu_{phase}" for phase in PHASES} < set(METRICS)  # noqa: S101  # one name for one thing

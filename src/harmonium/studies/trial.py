@@ -1,0 +1,185 @@
+"""A trial: one run of one EDA on one problem, wherever it is run, and the record it leaves."""
+
+import hashlib
+import platform
+import re
+import sys
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from harmonium.environment import describe_environment
+from harmonium.models import MODELS
+from harmonium.problems.custom import AnyProblem, importable, problem_from_dict, problem_to_dict
+from harmonium.search import EDA, Generation, Result, Stop, run
+from harmonium.search.threads import one_blas_thread
+from harmonium.specs import Spec, make, to_json
+
+ALGORITHM = 1
+"""Raised when the same specification gives other results than before; part of every key."""
+
+Status = Literal["done", "failed"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run; its key is the hash of its specification."""
+
+    problem: AnyProblem
+    eda: EDA
+    stop: Stop
+    seed: int
+
+    @cached_property
+    def spec(self) -> str:
+        """Everything that decides the result, as canonical JSON: every field, sorted keys."""
+        return (
+            f'{{"algorithm":{ALGORITHM},"eda":{_encode(self.eda)},"problem":'
+            f'{_encode_problem(self.problem)},"seed":{self.seed},"stop":{_encode(self.stop)}}}'
+        )
+
+    @cached_property
+    def key(self) -> str:
+        """The SHA-256 of the specification, 64 hexadecimal digits."""
+        return hashlib.sha256(self.spec.encode()).hexdigest()
+
+
+@lru_cache(1024)
+def _encode(spec: Spec) -> str:
+    return to_json(spec)
+
+
+@lru_cache(1024)
+def _encode_problem(problem: AnyProblem) -> str:
+    return msgspec.json.encode(problem_to_dict(problem), order="sorted").decode()
+
+
+def read_trial(spec: str) -> Trial:
+    """Make a trial again from its specification."""
+    plain = msgspec.json.decode(spec)
+    eda = dict(plain["eda"], model=MODELS.from_dict(plain["eda"]["model"]))
+    return Trial(
+        problem=problem_from_dict(plain["problem"]),
+        eda=make(EDA, _without_name(eda)),
+        stop=make(Stop, _without_name(plain["stop"])),
+        seed=plain["seed"],
+    )
+
+
+def _without_name(plain: dict[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in plain.items() if field != "name"}
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What a trial leaves behind; travels from a worker as JSON."""
+
+    status: Status
+    result: dict[str, Any]
+    """As `Result.to_dict`; empty for a trial that failed."""
+    trace: dict[str, list[Any]]
+    """Column by column, a value a generation."""
+    error: str
+    """The traceback of a trial that failed."""
+    environment: dict[str, str]
+    host: str
+    started: str
+    """UTC, ISO 8601."""
+    wall_seconds: float
+    peak_memory: int
+    """Bytes resident at most in the worker while the trial ran (kernels and libraries included)."""
+
+
+def execute(spec: str, folder: str | None) -> bytes:
+    """Run the trial of this specification and return its record as JSON.
+
+    What the problem raises is part of the record. `folder` is where modules of the user's own are.
+    """
+    started, clock = datetime.now(UTC), time.perf_counter()
+    _reset_peak_memory()
+    result: Result | None = None
+    error = ""
+    try:
+        with importable(None if folder is None else Path(folder)), one_blas_thread():
+            trial = read_trial(spec)
+            result = run(trial.problem, trial.eda, stop=trial.stop, seed=trial.seed)
+    except (Exception, SystemExit):  # noqa: BLE001  # of the user's problem: part of the record
+        error = traceback.format_exc()
+    return write_record(
+        Record(
+            status="failed" if result is None else "done",
+            result={} if result is None else result.to_dict(),
+            trace={} if result is None else _turn(result.trace),
+            error=error,
+            environment=describe_environment(),
+            host=platform.node(),
+            started=started.isoformat(timespec="milliseconds"),
+            wall_seconds=time.perf_counter() - clock,
+            peak_memory=_read_peak_memory(),
+        )
+    )
+
+
+def fail(error: str) -> Record:
+    """Return the record of a trial that nobody could run to its end."""
+    return Record(
+        status="failed",
+        result={},
+        trace={},
+        error=error,
+        environment=describe_environment(),
+        host=platform.node(),
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        wall_seconds=0.0,
+        peak_memory=0,
+    )
+
+
+def write_record(record: Record) -> bytes:
+    """Return a record as JSON."""
+    return msgspec.json.encode(record)
+
+
+def read_record(text: bytes) -> Record:
+    """Read what `write_record` gave."""
+    return msgspec.json.decode(text, type=Record)
+
+
+def _turn(trace: tuple[Generation, ...]) -> dict[str, list[Any]]:
+    """Return a trace by column; facts of the model are columns too, null where there are none."""
+    columns: dict[str, list[Any]] = {
+        name: [getattr(row, name) for row in trace]
+        for name in ("generation", "evaluations", "best", "mean")
+    }
+    for fact in dict.fromkeys(fact for row in trace for fact in row.facts):
+        columns[fact] = [row.facts.get(fact) for row in trace]
+    return columns
+
+
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def _reset_peak_memory() -> None:
+    """Forget the peak of earlier trials in this process, where the system can (Linux)."""
+    with suppress(OSError):
+        _CLEAR.write_text("5", encoding="ascii")
+
+
+def _read_peak_memory() -> int:
+    """Return the peak of resident memory in bytes, 0 where the system does not tell."""
+    with suppress(OSError):
+        peak = re.search(r"VmHWM:\s*(\d+) kB", _STATUS.read_text(encoding="ascii"))
+        if peak:
+            return int(peak[1]) * 1024
+    try:
+        import resource  # noqa: PLC0415  # not on Windows
+    except ImportError:
+        return 0
+    scale = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
