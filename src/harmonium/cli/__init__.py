@@ -12,7 +12,9 @@ import typer
 from typer.exceptions import TyperException
 
 import harmonium
+from harmonium.cli import study
 from harmonium.cli.bench import bench
+from harmonium.cli.bisect import bisect
 from harmonium.cli.listing import list_models, list_problems
 from harmonium.cli.solve import solve
 from harmonium.cli.terminal import complain
@@ -26,6 +28,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("solve")(solve)
+app.add_typer(study.app, name="study")
+app.command("bisect")(bisect)
 app.command("problems")(list_problems)
 app.command("models")(list_models)
 app.command("bench")(bench)

@@ -195,6 +195,8 @@ class Walk:
         self.found: Found | None = None
         self.error = ""
         """Last line of the traceback of a run that failed."""
+        self.runs = 0
+        """Runs of the attempts behind it, and what they cost."""
         self.evaluations = 0
         self.cpu_seconds = 0.0
         self.seen: list[Outcome] = []
@@ -232,7 +234,7 @@ class Walk:
     def state(self) -> State:
         """Where it is."""
         if self.found is None:
-            return "running" if self.evaluations or self.seen else "waiting"
+            return "running" if self.runs or self.seen else "waiting"
         if self.error:
             return "failed"
         return "done" if self.found.measured else "not solved"
@@ -247,6 +249,7 @@ class Walk:
             self.seen.append(outcome)
 
     def _count(self) -> None:
+        self.runs += len(self.seen)
         self.evaluations += sum(outcome.figures.evaluations for outcome in self.seen)
         self.cpu_seconds += sum(
             outcome.figures.cpu_seconds.get("total", 0.0) for outcome in self.seen

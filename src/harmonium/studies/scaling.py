@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from harmonium.studies.paper import find_exponent
 from harmonium.studies.summary import LEVEL, RESAMPLES, Estimate, Metric, Row, Values, resample
 
 LAW_METRICS: Final[tuple[Metric, ...]] = (
@@ -31,6 +32,8 @@ class Law:
     sizes: tuple[int, ...]
     factor: float
     exponent: Estimate
+    paper: float | None
+    """The paper's exponent, where it has one."""
     lines: Values
     """(intercept, slope) on natural logarithms: first the fit, then the resamples."""
 
@@ -98,6 +101,7 @@ def fit_law(family: str, model: str, metric: Metric, rows: Sequence[Row]) -> Law
         sizes=tuple(row.size for row in usable),
         factor=math.exp(line[0]),
         exponent=Estimate(float(line[1]), float(low), float(high)),
+        paper=find_exponent(usable[0].problem, usable[0].eda.model, metric),
         lines=lines,
     )
 
@@ -175,7 +179,10 @@ def _resample_misfit(distances: Values) -> Values:
 
 
 def _cross(one: Law, other: Law) -> Crossing | None:
-    """Return where two laws cross; none where they never do, or too far off to be believed."""
+    """Return where two laws cross; none where they do not from the smallest size on.
+
+    Beyond the largest size a crossing counts if its interval is within ten times that size.
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         sizes = np.exp(
             (one.lines[:, 0] - other.lines[:, 0]) / (other.lines[:, 1] - one.lines[:, 1])
@@ -188,6 +195,8 @@ def _cross(one: Law, other: Law) -> Crossing | None:
     low, high = np.quantile(
         np.nan_to_num(sizes[1:], posinf=1e300), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     )
+    if not lowest <= size <= highest and not (highest < size and high < 10 * highest):
+        return None
     steep, flat = sorted((one, other), key=lambda law: law.exponent.mean, reverse=True)
     return Crossing(
         family=one.family,

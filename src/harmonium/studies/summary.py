@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.problems import AnyProblem
+from harmonium.search import EDA
 from harmonium.search.clock import PHASES
 from harmonium.studies.plans import Fixed, Measured, State, Walk
 from harmonium.studies.store import Outcome
@@ -51,7 +53,9 @@ class Row:
     family: str
     size: int
     model: str
-    replacement: str
+    problem: AnyProblem
+    """At this size; the first of its instances."""
+    eda: EDA
     given: int | None
     """The population of a grid; none for a bisection, which finds it."""
     state: State
@@ -102,7 +106,8 @@ def _summarize(walks: Sequence[Walk]) -> Row:
         family=case.family,
         size=case.size,
         model=case.model,
-        replacement=case.eda.replacement,
+        problem=case.problem,
+        eda=case.eda,
         given=case.plan.population if isinstance(case.plan, Fixed) else None,
         state=state,
         reason=reason,

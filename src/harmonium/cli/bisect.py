@@ -1,0 +1,70 @@
+"""`harmonium bisect`: the smallest population that solves a problem every time."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harmonium.cli.study import EngineOption, SchedulerOption, WorkersOption, carry_out
+from harmonium.problems.custom import parse_parts
+from harmonium.specs import SpecError, format_scalar
+from harmonium.studies.study import read_study
+
+
+def bisect(
+    problem: Annotated[
+        str,
+        typer.Argument(
+            help="name:field=value,… or module:function:field=value,…", show_default=False
+        ),
+    ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="name or name:field=value,…; repeat to compare; see `harmonium models`",
+            show_default="rbm",
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Runs that must all be solved.", min=1)] = 30,
+    seed: Annotated[int, typer.Option(help="Seed of the first run.", min=0)] = 1,
+    replacement: Annotated[str, typer.Option(help="As in `harmonium solve`.")] = "auto",
+    start: Annotated[int, typer.Option(help="First population.")] = 16,
+    tolerance: Annotated[
+        float, typer.Option(help="Relative width of the bounds at the end.")
+    ] = 0.1,
+    max_population: Annotated[int, typer.Option(help="Give up beyond this.")] = 65_536,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Keep the trials in this file, and go on from it.", metavar="FILE.db"),
+    ] = None,
+    engine: EngineOption = "processes",
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+) -> int:
+    """Find the smallest population with which every run solves PROBLEM, by bisection."""
+    text = _write_study(problem, model or ["rbm"], runs, seed, replacement)
+    text += (
+        f"[bisect]\nstart = {start}\ntolerance = {tolerance}\nmax_population = {max_population}\n"
+    )
+    study = read_study(text, "bisect", Path.cwd())
+    with tempfile.TemporaryDirectory(prefix="harmonium-") as folder:
+        path = store or Path(folder) / "bisect.db"
+        again = "the same command" if store else "the same command, with --store to keep trials"
+        return carry_out(study, path, engine, workers, scheduler, again)
+
+
+def _write_study(problem: str, models: list[str], runs: int, seed: int, replacement: str) -> str:
+    """Return the study file of one problem at one size; JSON's strings are TOML's too."""
+    name, settings = parse_parts(problem)
+    size = settings.pop("length", None)
+    if not isinstance(size, int) or isinstance(size, bool):
+        raise SpecError(f"{problem}: names no length; write {name}:length=…")
+    fields = ",".join(f"{field}={format_scalar(value)}" for field, value in settings.items())
+    family = f"{name}:{fields}" if fields else name
+    return (
+        f"name = {json.dumps(f'bisect {problem}')}\nseed = {seed}\n"
+        f"replacement = {json.dumps(replacement)}\nmodels = {json.dumps(models)}\n"
+        f"[[problems]]\nproblem = {json.dumps(family)}\nsizes = [{size}]\nruns = {runs}\n"
+    )

@@ -1,0 +1,115 @@
+"""Tables of a study as plain rows: its trials, its summary and its scaling laws; CSV or JSON."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TextIO
+
+from harmonium.search.clock import PHASES
+from harmonium.studies.scaling import Law
+from harmonium.studies.store import Store, Stored
+from harmonium.studies.summary import METRICS, Row
+
+Plain = dict[str, Any]
+
+_RESULT: Final = (
+    *("solved", "best_fitness", "optimum", "evaluations", "unique_evaluations", "generations"),
+    *("stopped_by", "best_bits"),
+)
+
+
+def list_trials(store: Store) -> Iterator[Plain]:
+    """Yield a flat row for each stored trial, in the order in which they ended."""
+    return map(_flatten, store.rows())
+
+
+def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
+    """Yield a flat row for each problem size and model, means beside their intervals."""
+    for row in rows:
+        plain: Plain = {
+            "problem": row.family,
+            "size": row.size,
+            "model": row.model,
+            "replacement": row.eda.replacement,
+            "state": row.state,
+            "reason": row.reason,
+            "instances": row.instances,
+            "runs": row.runs,
+            "solved": row.solved,
+        }
+        for metric in METRICS:
+            estimate = row.estimate(metric)
+            for part in ("mean", "low", "high"):
+                name = metric if part == "mean" else f"{metric}_{part}"
+                plain[name] = None if estimate is None else getattr(estimate, part)
+        yield plain
+
+
+def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
+    """Yield a flat row for each scaling law."""
+    for law in laws:
+        yield {
+            "problem": law.family,
+            "model": law.model,
+            "metric": law.metric,
+            "sizes": " ".join(map(str, law.sizes)),
+            "factor": law.factor,
+            "exponent": law.exponent.mean,
+            "exponent_low": law.exponent.low,
+            "exponent_high": law.exponent.high,
+            "paper_exponent": law.paper,
+        }
+
+
+def write_csv(rows: Iterable[Mapping[str, Any]], file: TextIO) -> None:
+    """Write rows with a header; nothing at all for no rows."""
+    writer: csv.DictWriter[str] | None = None
+    for row in rows:
+        if writer is None:
+            writer = csv.DictWriter(file, list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def write_json(rows: Iterable[Mapping[str, Any]], file: TextIO) -> None:
+    """Write an array with an object for each row, a line each."""
+    file.write("[")
+    for number, row in enumerate(rows):
+        file.write(",\n" if number else "\n")
+        file.write(json.dumps(row, ensure_ascii=False))
+    file.write("\n]\n")
+
+
+def _flatten(stored: Stored) -> Plain:
+    spec, result = stored.spec, stored.result
+    model, problem = dict(spec["eda"]["model"]), dict(spec["problem"])
+    cpu = result.get("cpu_seconds", {})
+    return {
+        "key": stored.key,
+        "status": stored.status,
+        "problem": _write(problem),
+        "length": problem.get("length"),
+        "model": model["name"],
+        "population": spec["eda"]["population"],
+        "replacement": spec["eda"]["replacement"],
+        "tournament": spec["eda"]["tournament"],
+        "pairing": spec["eda"]["pairing"],
+        "seed": spec["seed"],
+        **{name: result.get(name) for name in _RESULT},
+        **{f"cpu_{phase}": cpu.get(phase) for phase in ("total", *PHASES)},
+        "wall_seconds": stored.wall_seconds,
+        "peak_memory": stored.peak_memory,
+        "started": stored.started,
+        "host": stored.host,
+        "harmonium": stored.environment.get("harmonium"),
+        "algorithm": spec["algorithm"],
+        "error": stored.error,
+    }
+
+
+def _write(problem: Plain) -> str:
+    """Return a problem as its specification would be written, every field named."""
+    name = problem.pop("name")
+    problem.pop("source", None)
+    settings = ",".join(f"{field}={value}" for field, value in problem.items())
+    return f"{name}:{settings}" if settings else str(name)
