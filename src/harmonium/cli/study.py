@@ -1,7 +1,7 @@
 """`harmonium study run | status | export`: many trials, resumable, summed up."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -139,7 +139,7 @@ def export_study(
     """Write a study's tables to a file or to standard output."""
     with _open(store) as opened:
         if what == "trials":
-            rows: Iterable[Mapping[str, Any]] = list_trials(opened)
+            rows: Iterable[dict[str, Any]] = list_trials(opened)
         else:
             summary = _read(opened)[1]
             rows = list_rows(summary) if what == "summary" else list_laws(fit_laws(summary))

@@ -32,6 +32,7 @@ def run(
     _check(problem, eda, stop)
     compile_kernels(problem, eda)
     optimum = problem.optimum  # may itself be a search: before the clocks start
+    optimum = None if optimum is None else float(optimum)
     stop = stop or Stop()
     search = eda.start(problem.length, secrets.randbits(32) if seed is None else seed)
     started = time.perf_counter()

@@ -1,9 +1,10 @@
 """Tables of a study as plain rows: its trials, its summary and its scaling laws; CSV or JSON."""
 
 import csv
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TextIO
+
+import msgspec
 
 from harmonium.search.clock import PHASES
 from harmonium.studies.scaling import Law
@@ -61,22 +62,23 @@ def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
         }
 
 
-def write_csv(rows: Iterable[Mapping[str, Any]], file: TextIO) -> None:
-    """Write rows with a header; nothing at all for no rows."""
-    writer: csv.DictWriter[str] | None = None
-    for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(file, list(row), lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(row)
+def write_csv(rows: Iterable[Plain], file: TextIO) -> None:
+    """Write rows, which all have the same fields, with a header; nothing at all for no rows."""
+    iterator = iter(rows)
+    first = next(iterator, None)
+    if first is not None:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(first)
+        writer.writerow(first.values())
+        writer.writerows(row.values() for row in iterator)
 
 
-def write_json(rows: Iterable[Mapping[str, Any]], file: TextIO) -> None:
+def write_json(rows: Iterable[Plain], file: TextIO) -> None:
     """Write an array with an object for each row, a line each."""
     file.write("[")
     for number, row in enumerate(rows):
         file.write(",\n" if number else "\n")
-        file.write(json.dumps(row, ensure_ascii=False))
+        file.write(msgspec.json.encode(row).decode())
     file.write("\n]\n")
 
 

@@ -85,7 +85,7 @@ class Fixed(msgspec.Struct, frozen=True):
     def start(self, case: Case) -> Steps:
         """Ask for all runs, solved or not."""
         trials = case.trials(self.population)
-        outcomes = yield Attempt(self.population, trials, _has_failed, self.population, None)
+        outcomes = yield Attempt(self.population, trials, _last_failed, self.population, None)
         if _has_failed(outcomes):
             return Found(None)
         return Found(Measured(self.population, self.population, trials, tuple(outcomes)))
@@ -182,6 +182,10 @@ class _Spent:
 def _has_failed(outcomes: Sequence[Outcome]) -> bool:
     """Whether a run could not be made: its problem raised."""
     return any(outcome.status == "failed" for outcome in outcomes)
+
+
+def _last_failed(outcomes: Sequence[Outcome]) -> bool:
+    return _has_failed(outcomes[-1:])
 
 
 State = Literal["waiting", "running", "done", "not solved", "failed"]

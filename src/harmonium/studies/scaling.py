@@ -14,7 +14,15 @@ from typing import Final
 import numpy as np
 
 from harmonium.studies.paper import find_exponent
-from harmonium.studies.summary import LEVEL, RESAMPLES, Estimate, Metric, Row, Values, resample
+from harmonium.studies.summary import (
+    RESAMPLES,
+    Estimate,
+    Metric,
+    Row,
+    Values,
+    draw_weights,
+    find_interval,
+)
 
 LAW_METRICS: Final[tuple[Metric, ...]] = (
     *("evaluations", "population", "cpu_total"),
@@ -93,14 +101,14 @@ def fit_law(family: str, model: str, metric: Metric, rows: Sequence[Row]) -> Law
     line = _fit(sizes, values[None])[0]
     fitted = line[0] + line[1] * sizes
     lines = np.vstack([line, _fit(sizes, fitted + _resample_misfit(values - fitted) + noise)])
-    low, high = np.quantile(lines[1:, 1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = find_interval(lines[1:, 1])
     return Law(
         family=family,
         model=model,
         metric=metric,
         sizes=tuple(row.size for row in usable),
         factor=math.exp(line[0]),
-        exponent=Estimate(float(line[1]), float(low), float(high)),
+        exponent=Estimate(float(line[1]), low, high),
         paper=find_exponent(usable[0].problem, usable[0].eda.model, metric),
         lines=lines,
     )
@@ -157,13 +165,13 @@ def _fit(x: Values, values: Values) -> Values:
 def _resample_logarithm(row: Row, metric: Metric) -> Values:
     """Return how far the logarithm of a row's mean moves in each resample."""
     values = row.samples[metric]
-    rng = np.random.default_rng([len(values), row.size])
+    rng = np.random.default_rng([len(values), row.size])  # sizes are resampled independently
+    weights = rng.permuted(draw_weights(len(values)), axis=0)
     if metric == "population":  # anywhere in its bracket, all as likely
-        drawn = resample(np.column_stack([values, row.brackets]))
-        shares = 1 - drawn[..., 1] * rng.random((RESAMPLES, len(values)))
-        means = (drawn[..., 0] * shares).mean(axis=1)
+        shares = 1 - row.brackets * rng.random((RESAMPLES, len(values)))
+        means = (weights * values * shares).sum(axis=1)
     else:
-        means = values[rng.integers(0, len(values), (RESAMPLES, len(values)))].mean(axis=1)
+        means = weights @ values
     moved: Values = np.log(np.maximum(means, 1e-12) / values.mean())
     return moved
 
@@ -184,17 +192,12 @@ def _cross(one: Law, other: Law) -> Crossing | None:
     Beyond the largest size a crossing counts if its interval is within ten times that size.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        sizes = np.exp(
-            (one.lines[:, 0] - other.lines[:, 0]) / (other.lines[:, 1] - one.lines[:, 1])
-        )
+        gaps, slopes = (one.lines - other.lines).T
+        sizes = np.exp(gaps / -slopes)
     lowest = max(min(one.sizes), min(other.sizes))
     highest = min(max(one.sizes), max(other.sizes))
     size = float(sizes[0])
-    if not lowest / 10 <= size <= highest * 10:
-        return None
-    low, high = np.quantile(
-        np.nan_to_num(sizes[1:], posinf=1e300), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    )
+    low, high = find_interval(np.nan_to_num(sizes[1:], posinf=1e300))
     if not lowest <= size <= highest and not (highest < size and high < 10 * highest):
         return None
     steep, flat = sorted((one, other), key=lambda law: law.exponent.mean, reverse=True)
@@ -203,7 +206,7 @@ def _cross(one: Law, other: Law) -> Crossing | None:
         metric=one.metric,
         small=steep.model,
         large=flat.model,
-        size=Estimate(size, float(low), float(high)),
+        size=Estimate(size, low, high),
         measured=lowest <= size <= highest,
     )
 

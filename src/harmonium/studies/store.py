@@ -115,11 +115,13 @@ class Store:
         if not path.is_file():
             raise StoreError(f"{path}: there is no such store; `harmonium study run` makes one")
         with _explained(path):
-            # Reading a write-ahead log needs a file beside it; where none can be made, none writes.
-            how = "mode=ro" if os.access(path.absolute().parent, os.W_OK) else "immutable=1"
             connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=5.0
+                f"{path.absolute().as_uri()}?{_choose_mode(path)}",
+                uri=True,
+                isolation_level=None,
+                timeout=5.0,
             )
+            connection.execute("PRAGMA query_only = ON")
             store = cls(path, connection)
             try:
                 store._check()
@@ -275,6 +277,13 @@ def _make_outcome(
 ) -> Outcome:
     figures = _read_figures.decode(result) if status == "done" else _NOTHING
     return Outcome(status, figures, peak_memory, wall_seconds, error)
+
+
+def _choose_mode(path: Path) -> str:
+    """Say how to open a file for reading. The log beside it is cleared away by who may write."""
+    if os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK):
+        return "mode=rw"
+    return "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
 
 
 def _driver_path(path: Path) -> Path:
