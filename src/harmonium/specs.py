@@ -8,6 +8,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
 
 import msgspec
@@ -222,6 +223,7 @@ def _description(annotation: Any) -> str:
     return ""
 
 
+@cache
 def _annotations(cls: type[Spec]) -> dict[str, Any]:
     """Return the annotation of each field; a subclass may change a default, not the annotation."""
     hints: dict[str, Any] = {}

@@ -166,7 +166,7 @@ def _resample_logarithm(row: Row, metric: Metric) -> Values:
     """Return how far the logarithm of a row's mean moves in each resample."""
     values = row.samples[metric]
     rng = np.random.default_rng([len(values), row.size])  # sizes are resampled independently
-    weights = rng.permuted(draw_weights(len(values)), axis=0)
+    weights = rng.permutation(draw_weights(len(values)))
     if metric == "population":  # anywhere in its bracket, all as likely
         shares = 1 - row.brackets * rng.random((RESAMPLES, len(values)))
         means = (weights * values * shares).sum(axis=1)
