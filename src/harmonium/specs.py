@@ -224,7 +224,7 @@ def _description(annotation: Any) -> str:
 
 
 @cache
-def _annotations(cls: type[Spec]) -> dict[str, Any]:
+def _annotations(cls: type[Any]) -> dict[str, Any]:
     """Return the annotation of each field; a subclass may change a default, not the annotation."""
     hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
