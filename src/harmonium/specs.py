@@ -8,7 +8,6 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
-from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
 
 import msgspec
@@ -223,11 +222,15 @@ def _description(annotation: Any) -> str:
     return ""
 
 
-@cache
-def _annotations(cls: type[Any]) -> dict[str, Any]:
+def _annotations(cls: type[Spec]) -> Mapping[str, Any]:
     """Return the annotation of each field; a subclass may change a default, not the annotation."""
-    hints: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        for field, hint in get_type_hints(base, include_extras=True).items():
-            hints.setdefault(field, hint)
-    return {field.name: hints[field.name] for field in fields(cls)}
+    if cls not in _known_annotations:
+        hints: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            for field, hint in get_type_hints(base, include_extras=True).items():
+                hints.setdefault(field, hint)
+        _known_annotations[cls] = {field.name: hints[field.name] for field in fields(cls)}
+    return _known_annotations[cls]
+
+
+_known_annotations: dict[type, Mapping[str, Any]] = {}  # reading them takes longer than a spec

@@ -61,7 +61,7 @@ _LAWS = "Exponents e of value = c·n^e ± half of a 95 % interval by bootstrap (
 
 def list_rows(rows: Sequence[Row]) -> Table:
     """Return a line for each problem size and model, under a line for each problem."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("problem, size and model", overflow="fold")
     for name in ("population", "evaluations", "unique", "CPU s", "solved"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -99,8 +99,8 @@ def _list_laws(laws: Sequence[Law]) -> Table:
         "cpu_total": "CPU",
         "cpu_building": "building",
     }
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("growth", overflow="fold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("growth", overflow="fold", min_width=14)
     for name in metrics.values():
         table.add_column(name, justify="right", no_wrap=True)
     for family, group in groupby(laws, lambda law: law.family):
@@ -116,7 +116,7 @@ def _format_law(law: Law | None) -> str:
         return "–"
     beside = "" if law.paper is None else f" ({law.paper:.1f})"
     wide = (law.exponent.high - law.exponent.low) / 2
-    return f"{law.exponent.mean:.2f} ±{wide:.2f}{beside}"
+    return f"{law.exponent.mean:.2f}±{wide:.2f}{beside}"
 
 
 def describe_crossing(crossing: Crossing) -> str:
