@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install test check format solve clean
+.PHONY: help install test check format study clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -22,8 +22,8 @@ format: .venv/.dev ## put the source into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-solve: .venv/.installed ## a first taste: RBM-EDA and BOA on a 60-bit deceptive trap
-	$(BIN)/harmonium solve trap:length=60,order=5 --model rbm --model boa --population 6000 --runs 3
+study: .venv/.installed ## the main job: how RBM-EDA and BOA scale on onemax, traps and NK, in minutes
+	$(BIN)/harmonium study run studies/quick.toml --store quick.db
 
 clean: ## remove .venv and caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -11,12 +11,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)
 PYTHON = [text for language, text in BLOCKS if language == "python"]
-COMMANDS = [
-    line.removeprefix("$ ").partition("#")[0].strip()
+SESSIONS = [
+    [line[2:].partition("#")[0].strip() for line in text.splitlines() if line.startswith("$ ")]
     for language, text in BLOCKS
     if language == "console"
-    for line in text.splitlines()
-    if line.startswith("$ ")
 ]
 
 
@@ -35,14 +33,24 @@ def test_python_runs(code: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_run(command: str) -> None:
-    program, *arguments = shlex.split(command)
-    if program == "make":  # not the test suite inside the test suite
-        words = ["make", "--dry-run", *arguments]
-    else:
-        assert program == "harmonium"
-        words = [sys.executable, "-c", "from harmonium.cli import main; main()", *arguments]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session[0])
+def test_commands_run(session: list[str], tmp_path: Path) -> None:
+    shrink_study(ROOT / "studies" / "quick.toml", tmp_path / "studies" / "quick.toml")
+    for command in session:
+        program, *arguments = shlex.split(command)
+        if program == "make":  # not the test suite inside the test suite
+            words = ["make", "--dry-run", "-C", str(ROOT), *arguments]
+        else:
+            assert program == "harmonium"
+            words = [sys.executable, "-c", "from harmonium.cli import main; main()", *arguments]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout or "-o" in arguments
+
+
+def shrink_study(source: Path, target: Path) -> None:
+    """Copy a study with fewer sizes, runs and instances, so that it takes seconds."""
+    text = re.sub(r"sizes = \[(\d+), (\d+).*\]", r"sizes = [\1, \2]", source.read_text("utf-8"))
+    text = re.sub(r"(runs|instances) = \d+", r"\1 = 2", text)
+    target.parent.mkdir()
+    target.write_text(text, "utf-8")

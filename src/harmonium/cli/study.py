@@ -11,12 +11,12 @@ from harmonium.cli.study_tables import show_failures, show_study
 from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.search.compiling import compile_kernels
-from harmonium.studies.driver import Driver, Stopped, bind, walk_study
+from harmonium.studies.driver import Driver, Stopped, bind, read_rows
 from harmonium.studies.engines import ENGINES, open_engine
 from harmonium.studies.export import list_laws, list_rows, list_trials, write_csv, write_json
 from harmonium.studies.scaling import fit_laws
-from harmonium.studies.store import Store, StoreError
-from harmonium.studies.study import Study, load_study, read_study
+from harmonium.studies.store import Store
+from harmonium.studies.study import Study, load_study
 from harmonium.studies.summary import Row, summarize
 
 app = typer.Typer(no_args_is_help=True, help="Run studies of many trials, and read their stores.")
@@ -107,8 +107,8 @@ def show_status(
     ] = False,
 ) -> int:
     """Show how far a study is and what it has found so far; a running one too."""
-    with _open(store) as opened:
-        study, rows = _read(opened)
+    with Store.open(store) as opened:
+        study, rows = read_rows(opened)
         output().print(show_study(study, rows, trials=len(opened)))
         if failures:
             show_failures(opened, output())
@@ -137,11 +137,11 @@ def export_study(
     ] = None,
 ) -> int:
     """Write a study's tables to a file or to standard output."""
-    with _open(store) as opened:
+    with Store.open(store) as opened:
         if what == "trials":
             rows: Iterable[dict[str, Any]] = list_trials(opened)
         else:
-            summary = _read(opened)[1]
+            summary = read_rows(opened)[1]
             rows = list_rows(summary) if what == "summary" else list_laws(fit_laws(summary))
         write = write_csv if form == "csv" else write_json
         if out is None:
@@ -150,22 +150,6 @@ def export_study(
             with out.open("w", encoding="utf-8", newline="") as file:
                 write(rows, file)
     return 0
-
-
-def _open(path: Path) -> Store:
-    store = Store.open(path)
-    if not store.describe():
-        store.close()
-        raise StoreError(f"{path}: holds no study yet")
-    return store
-
-
-def _read(store: Store) -> tuple[Study, list[Row]]:
-    """Return the study of a store, and what is known of it."""
-    facts = store.describe()
-    folder = Path(facts["folder"]) if facts["folder"] else None
-    study = read_study(facts["file"], str(store.path), folder)
-    return study, summarize(walk_study(study, store.outcomes()))
 
 
 def _compile(study: Study) -> None:

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 from harmonium.specs import SpecError
 from harmonium.studies.engines import Engine
 from harmonium.studies.plans import Walk
-from harmonium.studies.store import Outcome, Store
-from harmonium.studies.study import Study
+from harmonium.studies.store import Outcome, Store, StoreError
+from harmonium.studies.study import Study, read_study
+from harmonium.studies.summary import Row, summarize
 from harmonium.studies.trial import Record, Trial, execute, fail, read_record
 
 Watch = Callable[["Driver"], None]
@@ -182,6 +184,16 @@ def _explain(error: Exception) -> Record:
     if isinstance(error, SpecError):
         raise error
     return fail(f"{type(error).__name__}: {error}")
+
+
+def read_rows(store: Store) -> tuple[Study, list[Row]]:
+    """Return the study that a store holds, and what is known of it."""
+    facts = store.describe()
+    if not facts:
+        raise StoreError(f"{store.path}: holds no study yet")
+    folder = Path(facts["folder"]) if facts["folder"] else None
+    study = read_study(facts["file"], str(store.path), folder)
+    return study, summarize(walk_study(study, store.outcomes()))
 
 
 def bind(study: Study, store: Store) -> str:
