@@ -17,9 +17,10 @@ from statistics import median
 import numpy as np
 
 from harmonium.environment import describe_environment
+from harmonium.search.clock import PHASES
 from harmonium.studies.driver import bind
 from harmonium.studies.store import Store
-from harmonium.studies.study import read_study
+from harmonium.studies.study import Study, read_study
 from harmonium.studies.trial import Record
 
 COMMAND = [sys.executable, "-c", "from harmonium.cli import main; main()"]
@@ -37,7 +38,7 @@ def write_study(trials: int) -> str:
 
 def make_record(rng: np.random.Generator, generations: int = 40) -> Record:
     """Make up what a run of 40 generations would leave."""
-    cpu = dict(zip(("fitness", "selection", "building", "sampling"), rng.random(4).tolist(), strict=True))
+    cpu = dict(zip(PHASES, rng.random(4).tolist(), strict=True))
     result = {
         "solved": True,
         "best_fitness": 100.0,
@@ -65,8 +66,10 @@ def main() -> None:
         path = (options.folder or Path(folder)) / "many.db"
         study = read_study(write_study(options.trials), "many.toml", None)
         seconds = fill(path, study)
-        print(f"append: median {median(seconds) * 1000:.2f} ms, slowest {max(seconds) * 1000:.0f} ms")
-        print(f"{len(seconds):,} trials, {path.stat().st_size / 1e6:.0f} MB")
+        report(
+            f"append: median {median(seconds) * 1000:.2f} ms, worst {max(seconds) * 1000:.0f} ms"
+        )
+        report(f"{len(seconds):,} trials, {path.stat().st_size / 1e6:.0f} MB")
         for words in (
             ["study", "status", str(path)],
             ["study", "export", str(path), "-o", f"{folder}/trials.csv"],
@@ -74,11 +77,16 @@ def main() -> None:
             ["study", "export", str(path), "--what", "summary", "-o", f"{folder}/rows.csv"],
         ):
             started = time.perf_counter()
-            subprocess.run([*COMMAND, *words], check=True, capture_output=True)
-            print(f"{' '.join(words[:2] + words[3:5:1]):40s} {time.perf_counter() - started:.2f} s")
+            subprocess.run([*COMMAND, *words], check=True, capture_output=True)  # noqa: S603
+            report(f"{words[1]} {' '.join(words[3:5])}: {time.perf_counter() - started:.2f} s")
 
 
-def fill(path: Path, study: object) -> list[float]:
+def report(line: str) -> None:
+    """Print a line."""
+    sys.stdout.write(line + "\n")
+
+
+def fill(path: Path, study: Study) -> list[float]:
     """Append a record for each trial of the study; return the seconds each append took."""
     rng = np.random.default_rng(1)
     records = [make_record(rng) for _ in range(200)]

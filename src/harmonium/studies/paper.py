@@ -1,10 +1,15 @@
-"""What the paper reports, to stand beside our own: the exponents of its Table 1 and its text.
+"""What the paper reports, to stand beside our own: its exponents, and the points of its figures.
 
 Probst, Rothlauf and Grahl, Scalability of using Restricted Boltzmann Machines for Combinatorial
-Optimization. The prose of its section on onemax swaps the two models; the table is right.
+Optimization. Exponents are from its table (the prose on onemax swaps the two models) and its text;
+the points in `paper_points.csv` were decoded from the vector graphics of the journal version, EJOR
+256 (2017) 368-383: CPU seconds on one core of an Opteron 6272.
 """
 
-from typing import Final
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import Final, NamedTuple
 
 from harmonium.models import Model
 from harmonium.problems import NK, OneMax, Problem, Trap
@@ -25,6 +30,40 @@ _TABLE: Final[dict[str, tuple[float, float, float, float]]] = {
 _BUILDING: Final = {"onemax": (3.2, 2.7), "trap5": (4.1, 2.7), "nk5": (8.1, 4.3)}
 
 _COLUMNS: Final[dict[Metric, int]] = {"evaluations": 0, "cpu_total": 2}
+
+
+class Point(NamedTuple):
+    """A point of one of the paper's figures."""
+
+    family: str
+    model: str
+    """RBM, BOA or TREE."""
+    hidden: str
+    """Hidden units of an RBM: n/2 or n."""
+    metric: str
+    """evaluations or cpu_seconds."""
+    size: int
+    value: float
+
+
+@cache
+def read_points() -> tuple[Point, ...]:
+    """Return the points of the paper's figures."""
+    text = (files("harmonium.studies") / "paper_points.csv").read_text("utf-8")
+    return tuple(
+        Point(family, model, hidden, metric, int(size), float(value))
+        for family, model, hidden, metric, size, value in list(csv.reader(text.splitlines()))[1:]
+    )
+
+
+def find_point(problem: Problem, model: str, metric: str) -> float | None:
+    """Return the paper's value for a problem and its RBM (n/2 hidden units) or BOA, or none."""
+    family = name_family(problem)
+    for point in read_points():
+        here = (point.family, point.model, point.metric, point.size)
+        if here == (family, model, metric, problem.length) and point.hidden in ("", "n/2"):
+            return point.value
+    return None
 
 
 def name_family(problem: object) -> str | None:
