@@ -84,6 +84,12 @@ S = TypeVar("S", bound=Spec)
 
 def make(cls: type[S], settings: Mapping[str, Any]) -> S:
     """Make a spec of a class with these fields, or say which one is unknown or missing."""
+    check_fields(cls, settings)
+    return cls(**settings)
+
+
+def check_fields(cls: type[Spec], settings: Mapping[str, Any]) -> None:
+    """Say which field of a class is unknown or missing."""
     known = {field.name: field for field in fields(cls)}
     for field in settings:
         if field not in known:
@@ -93,7 +99,6 @@ def make(cls: type[S], settings: Mapping[str, Any]) -> S:
     for field, declared in known.items():
         if declared.default is MISSING and field not in settings:
             raise SpecError(f"{cls.name}: {field} is missing; write {cls.name}:{field}=…")
-    return cls(**settings)
 
 
 class Registry(Generic[S]):

@@ -6,6 +6,8 @@ problem: anything with a length, an optimum and a fitness. A class will do.
 
 import hashlib
 import importlib
+import importlib.machinery
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -18,7 +20,7 @@ from typing import Any
 from harmonium.bits import Bits, Fitness
 from harmonium.problems.base import Problem, ProblemSpec
 from harmonium.problems.registry import PROBLEMS
-from harmonium.specs import Scalar, SpecError, format_scalar, parse_settings, to_dict
+from harmonium.specs import Scalar, SpecError, check_fields, format_scalar, parse_settings, to_dict
 
 _PATH = re.compile(r"\s*([A-Za-z_][\w.]*:[A-Za-z_][\w.]*)\s*(?::(.*))?$", re.S)
 
@@ -86,18 +88,39 @@ def make_problem(name: str, settings: Mapping[str, Any]) -> AnyProblem:
         function = getattr(function, part, None)
     if not callable(function):
         raise SpecError(f"{name}: {module_name} has no function or class {function_name!r}")
+    _check_settings(name, settings)
     try:
         made = function(**settings)
-    except Exception as error:
+        suits = isinstance(made, Problem) and not isinstance(made, type)  # looks at the optimum
+    except (Exception, SystemExit) as error:
         raise SpecError(
             f"{name}: called with {dict(settings)}, it raised {type(error).__name__}: {error}"
         ) from error
-    if isinstance(made, type) or not isinstance(made, Problem):
+    if not suits:
+        shown = " ".join(repr(made).split())
+        shown = shown if len(shown) <= 100 else f"{shown[:100]}…"
         raise SpecError(
-            f"{name}: called with {dict(settings)}, it returned {made!r}; expected a problem: "
+            f"{name}: called with {dict(settings)}, it returned {shown}; expected a problem: "
             "an object with length, optimum (or None) and __call__(bits)"
         )
     return Custom(name, tuple(sorted(settings.items())), _hash_source(module), made)
+
+
+def _check_settings(name: str, settings: Mapping[str, Any]) -> None:
+    """Refuse what cannot travel to a worker."""
+    for setting, value in settings.items():
+        if setting in ("name", "source"):
+            raise SpecError(f"{name}: no setting can be called {setting!r}; rename it")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise SpecError(f"{name}: {setting} is {value}; expected a finite number")
+
+
+def check_problem(name: str, settings: Mapping[str, Any]) -> None:
+    """Refuse a name, module or field that is unknown."""
+    if name in PROBLEMS or not _PATH.match(name):
+        check_fields(PROBLEMS[name], settings)
+    else:
+        _import(name, name.partition(":")[0])
 
 
 def problem_to_dict(problem: AnyProblem) -> dict[str, Any]:
@@ -132,7 +155,7 @@ def importable(folder: Path | None) -> Iterator[None]:
 
 def _import(name: str, module_name: str) -> ModuleType:
     try:
-        return importlib.import_module(module_name)
+        return _import_anew(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not module_name.startswith(error.name):
             raise SpecError(f"{name}: importing {module_name} failed: {error}") from error
@@ -140,10 +163,30 @@ def _import(name: str, module_name: str) -> ModuleType:
             f"{name}: there is no module {error.name!r}; put it into the folder of the study file "
             "or the current one, or install it"
         ) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SpecError(
             f"{name}: importing {module_name} raised {type(error).__name__}: {error}"
         ) from error
+
+
+_sources: dict[str, str] = {}
+"""By module, the hash of its file when it was imported."""
+
+
+def _import_anew(module_name: str) -> ModuleType:
+    """Import a module; once more if its file has changed, or another would be found now."""
+    known = sys.modules.get(module_name)
+    if known is not None and module_name in _sources:
+        spec = known.__spec__
+        first = module_name.partition(".")[0]
+        importlib.invalidate_caches()
+        found = importlib.machinery.PathFinder.find_spec(first)
+        moved = first == module_name and found and spec and found.origin != spec.origin
+        if moved or _hash_source(known) != _sources[module_name]:
+            del sys.modules[module_name]
+    module = importlib.import_module(module_name)
+    _sources[module_name] = _hash_source(module)
+    return module
 
 
 def _hash_source(module: ModuleType) -> str:

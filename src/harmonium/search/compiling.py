@@ -6,6 +6,7 @@ import numpy as np
 
 from harmonium.models import MODELS, UMDA
 from harmonium.problems import Problem, ProblemSpec
+from harmonium.search.distinct import Distinct
 from harmonium.search.eda import EDA
 
 _compiled: set[object] = set()
@@ -20,6 +21,9 @@ def compile_kernels(problem: Problem, eda: EDA) -> None:
     if isinstance(problem, ProblemSpec) and type(problem) not in _compiled:
         problem(np.zeros((1, problem.length), dtype=np.uint8))
         _compiled.add(type(problem))
+    if Distinct not in _compiled:
+        Distinct().add(np.zeros((1, 6), dtype=np.uint8))
+        _compiled.add(Distinct)
     ours = isinstance(eda.model, tuple(MODELS))
     model = eda.model if ours else UMDA()
     kind = (model, eda.replacement)  # fields too: they choose which kernels run

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from harmonium.bits import Bits, Fitness, check_bits, check_fitness
 from harmonium.models import Fitted, Model
 from harmonium.models.base import Replacement
+from harmonium.search.batch import Batch
 from harmonium.search.clock import Clock
 from harmonium.search.replacement import REPLACEMENTS, Population
 from harmonium.search.selection import Indices, Pairing, select, select_pairs
@@ -72,7 +73,7 @@ class Search:
     towards ones: `fitted` speaks of `bits ^ mask`. Everything else has the true bits.
     """
 
-    def __init__(self, eda: EDA, length: int, seed: int) -> None:
+    def __init__(self, eda: EDA, length: int, seed: int, clock: Clock | None = None) -> None:
         if length < 1:
             raise ValueError(f"length is {length}; expected at least 1 bit")
         self.eda = eda
@@ -85,18 +86,22 @@ class Search:
         self.best_fitness = -np.inf
         self.improved = 0
         """Generation of the last improvement of the best."""
+        self.improved_at = 0
+        """Evaluations at the last improvement of the best."""
         self.population: Population | None = None
         self.fitted: Fitted | None = None
-        self.clock = Clock()
+        self.facts: dict[str, float] = {}
+        """What the last fit tells: epochs, edges …."""
+        self.clock = clock or Clock()
         self.mask = self._rng("mask").integers(0, 2, length, dtype=np.uint8)
         self._parents: Indices | None = None
-        self._asked = np.empty((0, length), dtype=np.uint8)
-        self._told = np.empty(0)
+        self._batch = Batch(np.empty((0, length), dtype=np.uint8))
+        self._known = Population(np.empty((0, length), dtype=np.uint8), np.empty(0))
 
     @property
     def waiting(self) -> int:
         """How many rows were asked and not yet told."""
-        return len(self._asked) - len(self._told)
+        return int(self._batch.waiting.sum())
 
     @property
     def converged(self) -> bool:
@@ -104,34 +109,43 @@ class Search:
         bits = None if self.population is None else self.population.bits
         return bits is not None and bool((bits == bits[0]).all())
 
+    @property
+    def size(self) -> int:
+        """The population's size."""
+        return int(self.eda.population)
+
     def ask(self) -> Bits:
         """Return the rows whose fitness is wanted next; the same ones until they are told."""
         if not self.waiting:
-            self._asked = self._randomize() if self.population is None else self._breed()
-            self._told = np.empty(0)
-        return self._asked[len(self._told) :].copy()
+            self._batch = Batch(self._randomize() if self.population is None else self._breed())
+        return self._batch.bits[self._batch.waiting].copy()
 
     def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
-        """Hand in the fitness of asked rows: all of them, or in pieces from the first one on."""
+        """Hand in the fitness of rows: of all that were asked, or in pieces and in any order.
+
+        Rows that were never asked join the population as known solutions, where they are better
+        than its worst. If as many rows are told as are waiting, they stand for the asked ones that
+        are missing: told in their repaired form.
+        """
         bits = check_bits(bits, self.length)
         fitness = check_fitness(fitness, len(bits))
-        expected = self._asked[len(self._told) :][: len(bits)]
-        if len(bits) > self.waiting:
-            raise ValueError(f"told {len(bits)} rows, but {self.waiting} are waiting; ask() first")
-        if not np.array_equal(bits, expected):
-            raise ValueError("told rows differ from the asked ones; tell them in the asked order")
         if not len(bits):
             return
-        told = np.concatenate([self._told, fitness])
-        whole = len(told) == len(self._asked)
-        population = self._renew(Population(self._asked, told)) if whole else self.population
+        places = self._batch.place(bits)
+        asked = places >= 0
+        batch = self._batch.fill(places[asked], bits[asked], fitness[asked])
+        known = self._known.join(Population(bits[~asked], fitness[~asked]))
+        whole = bool(self.waiting) and not batch.waiting.any()
+        population = self._renew(batch.whole) if whole else self.population
+        if population is not None and not batch.waiting.any():
+            population, known = _welcome(population, known), known.take(np.arange(0))
         # All that can fail is done: what follows happens as a whole.
         self._count(bits, fitness)
         self.generation += whole and self.population is not None
-        self._told, self.population = told, population
+        self._batch, self._known, self.population = batch, known, population
 
     def _randomize(self) -> Bits:
-        shape = (self.eda.population, self.length)
+        shape = (self.size, self.length)
         return self._rng("population").integers(0, 2, shape, dtype=np.uint8)
 
     def _breed(self) -> Bits:
@@ -147,7 +161,7 @@ class Search:
             with self.clock.charge("sampling"):
                 offspring = fitted.sample(len(parents), self._rng("sampling")) ^ self.mask
         # Nothing has changed so far: a fit that failed or was interrupted can be asked for again.
-        self._parents, self.fitted = chosen, fitted
+        self._parents, self.fitted, self.facts = chosen, fitted, dict(fitted.facts)
         return offspring
 
     def _renew(self, told: Population) -> Population:
@@ -167,11 +181,28 @@ class Search:
         return select(population.fitness, self.eda.tournament, rng)
 
     def _count(self, bits: Bits, fitness: Fitness) -> None:
-        self.evaluations += len(fitness)
         best = int(fitness.argmax())
         if fitness[best] > self.best_fitness:
             self.best_bits, self.best_fitness = bits[best].copy(), float(fitness[best])
             self.improved = self.generation + (self.population is not None)
+            self.improved_at = self.evaluations + best + 1
+        self.evaluations += len(fitness)
 
     def _rng(self, part: Part) -> np.random.Generator:
         return stream(self.seed, part, self.generation)
+
+
+def _welcome(population: Population, known: Population) -> Population:
+    """Let known solutions take the places of the worst, where they are better and new."""
+    if not len(known.fitness):
+        return population
+    here = {row.tobytes() for row in population.bits}
+    rows = {row.tobytes(): number for number, row in enumerate(known.bits)}
+    new = np.array([number for row, number in rows.items() if row not in here], dtype=np.intp)
+    best = new[np.argsort(-known.fitness[new], kind="stable")][: len(population.fitness) // 2]
+    worst = np.argsort(population.fitness, kind="stable")[: len(best)]
+    better = known.fitness[best] > population.fitness[worst]
+    bits, fitness = population.bits.copy(), population.fitness.copy()
+    bits[worst[better]] = known.bits[best[better]]
+    fitness[worst[better]] = known.fitness[best[better]]
+    return Population(bits, fitness)

@@ -7,13 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from harmonium.bits import check_fitness
-from harmonium.problems import Problem
+from harmonium.problems import AnyProblem, Problem
 from harmonium.search.compiling import compile_kernels
 from harmonium.search.distinct import Distinct
 from harmonium.search.eda import EDA, Search
 from harmonium.search.result import Generation, Result
 from harmonium.search.stopping import Reason, Stop, is_solved
-from harmonium.specs import Spec
 
 
 def run(
@@ -52,7 +51,7 @@ def run(
                 reason = reason or "callback"
     assert search.best_bits is not None  # noqa: S101  # at least one row was told
     return Result(
-        problem=str(problem) if isinstance(problem, Spec) else type(problem).__name__,
+        problem=str(problem) if isinstance(problem, AnyProblem) else type(problem).__name__,
         model=str(eda.model),
         population=eda.population,
         replacement=eda.replacement,
@@ -95,5 +94,5 @@ def _trace(search: Search) -> Generation:
         evaluations=search.evaluations,
         best=search.best_fitness,
         mean=float(search.population.fitness.mean()),
-        facts=dict(search.fitted.facts) if search.fitted else {},
+        facts=dict(search.facts),
     )

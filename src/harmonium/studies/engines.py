@@ -13,6 +13,7 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pickle import PicklingError
 from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 from harmonium.specs import SpecError
@@ -69,8 +70,11 @@ def count_cores() -> int:
 class Serial(Executor):
     """Runs each trial in this process, when it is submitted."""
 
+    _closed = False
+
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run now."""
+        _check_open(self._closed)
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()
         try:
@@ -78,6 +82,15 @@ class Serial(Executor):
         except Exception as error:  # noqa: BLE001  # as every executor does
             future.set_exception(error)
         return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more; nothing is under way."""
+        self._closed = True
+
+
+def _check_open(closed: bool) -> None:
+    if closed:
+        raise RuntimeError("cannot run more after shutdown()")
 
 
 @contextmanager
@@ -97,6 +110,7 @@ class Processes(Executor):
     def __init__(self, workers: int) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._killed = threading.Event()
+        self._closed = False
         self._workers = [_Worker() for _ in range(workers)]
         self._threads = [
             threading.Thread(target=self._feed, args=(worker,), daemon=True)
@@ -107,12 +121,14 @@ class Processes(Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Hand a call to the next worker that is free."""
+        _check_open(self._closed)
         future: Future[T] = Future()
         self._jobs.put(_Job(cast("Future[Any]", future), fn, args, kwargs))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers once the submitted calls are done, or drop those not begun."""
+        self._closed = True
         if cancel_futures:
             self._drop_jobs()
         for _ in self._threads:
@@ -123,6 +139,7 @@ class Processes(Executor):
 
     def kill(self) -> None:
         """End the workers at once, in the middle of their calls."""
+        self._closed = True
         self._killed.set()
         self._drop_jobs()
         for worker in self._workers:
@@ -224,7 +241,10 @@ def _work(pipe: Connection) -> None:
             answer = (True, fn(*args, **kwargs))
         except Exception as error:  # noqa: BLE001  # travels back to the caller
             answer = (False, error)
-        pipe.send(answer)
+        try:
+            pipe.send(answer)
+        except (TypeError, AttributeError, ValueError, PicklingError) as error:
+            pipe.send((False, RuntimeError(f"the answer cannot travel between processes: {error}")))
 
 
 def _end_with(sentinel: int) -> None:

@@ -2,11 +2,14 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final, TextIO
 
 import msgspec
 
+from harmonium.models import MODELS
 from harmonium.search.clock import PHASES
+from harmonium.specs import format_scalar
 from harmonium.studies.scaling import Law
 from harmonium.studies.store import Store, Stored
 from harmonium.studies.summary import METRICS, Row
@@ -67,7 +70,7 @@ def write_csv(rows: Iterable[Plain], file: TextIO) -> None:
     iterator = iter(rows)
     first = next(iterator, None)
     if first is not None:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv.writer(file)  # ends lines with \r\n, and so quotes either
         writer.writerow(first)
         writer.writerow(first.values())
         writer.writerows(row.values() for row in iterator)
@@ -91,7 +94,7 @@ def _flatten(stored: Stored) -> Plain:
         "status": stored.status,
         "problem": _write(problem),
         "length": problem.get("length"),
-        "model": model["name"],
+        "model": _name_model(tuple(model.items())),
         "population": spec["eda"]["population"],
         "replacement": spec["eda"]["replacement"],
         "tournament": spec["eda"]["tournament"],
@@ -109,9 +112,15 @@ def _flatten(stored: Stored) -> Plain:
     }
 
 
+@lru_cache(1024)
+def _name_model(fields: tuple[tuple[str, Any], ...]) -> str:
+    """Return a model as short as it can be written."""
+    return str(MODELS.from_dict(dict(fields)))
+
+
 def _write(problem: Plain) -> str:
     """Return a problem as its specification would be written, every field named."""
     name = problem.pop("name")
     problem.pop("source", None)
-    settings = ",".join(f"{field}={value}" for field, value in problem.items())
+    settings = ",".join(f"{field}={format_scalar(value)}" for field, value in problem.items())
     return f"{name}:{settings}" if settings else str(name)

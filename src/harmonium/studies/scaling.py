@@ -12,9 +12,11 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from harmonium.studies.paper import find_exponent
 from harmonium.studies.summary import (
+    LEVEL,
     RESAMPLES,
     Estimate,
     Metric,
@@ -177,12 +179,17 @@ def _resample_logarithm(row: Row, metric: Metric) -> Values:
 
 
 def _resample_misfit(distances: Values) -> Values:
-    """Draw the sizes' distances from the line anew, widened for the two parameters fitted."""
+    """Draw the sizes' distances from the line anew, widened as few of them ask for.
+
+    By √(n/(n-2)) for the two parameters fitted, and by Student's t over the normal: bootstrap alone
+    would cover 79 % instead of 95 % at three sizes.
+    """
     count = len(distances)
     if count <= 2:
         return np.zeros((RESAMPLES, count))
     rng = np.random.default_rng(count)
-    wider: Values = distances * math.sqrt(count / (count - 2))
+    student = stdtrit(count - 2, (1 + LEVEL) / 2) / ndtri((1 + LEVEL) / 2)
+    wider: Values = distances * math.sqrt(count / (count - 2)) * student
     return wider[rng.integers(0, count, (RESAMPLES, count))]
 
 

@@ -98,8 +98,15 @@ class Store:
     def create(cls, path: Path) -> "Store":
         """Open a store for writing, made if it is not there; refuse a second writer."""
         with _explained(path):
+            if path.is_dir():
+                raise StoreError(f"{path}: is a folder; name a file with --store")
             driver = _become_driver(path)
-            connection = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+            try:
+                connection = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+            except BaseException:
+                _driver_path(path).unlink(missing_ok=True)
+                driver.close()
+                raise
             store = cls(path, connection)
             store._driver = driver
             try:
@@ -157,7 +164,7 @@ class Store:
         trace = zlib.compress(msgspec.json.encode(record.trace), 1)
         result = msgspec.json.encode(record.result).decode()
         with _explained(self.path), self._transaction():
-            self._connection.execute(
+            written = self._connection.execute(
                 "INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO "
                 "UPDATE SET status = excluded.status, result = excluded.result, "
                 "error = excluded.error, environment = excluded.environment, host = excluded.host, "
@@ -169,12 +176,15 @@ class Store:
                     *(record.host, record.started, record.wall_seconds, record.peak_memory),
                 ),
             )
-            self._connection.execute(
-                "INSERT OR REPLACE INTO traces VALUES (?, ?)", (trial.key, trace)
-            )
-        return _make_outcome(
-            record.status, result, record.peak_memory, record.wall_seconds, record.error
+            if written.rowcount:  # not: it is done already, and stays as it is
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO traces VALUES (?, ?)", (trial.key, trace)
+                )
+        (stored,) = self._select(
+            "SELECT status, result, peak_memory, wall_seconds, error FROM trials WHERE key = ?",
+            (trial.key,),
         )
+        return _make_outcome(*stored)
 
     def outcomes(self) -> dict[str, Outcome]:
         """Return how each stored trial ended, by key."""
@@ -185,19 +195,16 @@ class Store:
 
     def rows(self) -> Iterator[Stored]:
         """Iterate over the stored trials in the order in which they ended."""
-        facts = {
-            number: msgspec.json.decode(text)
-            for number, text in self._select("SELECT id, facts FROM environments")
-        }
         with _explained(self.path):
             for row in self._connection.execute(
-                "SELECT key, spec, status, result, error, environment, host, started, "
-                "wall_seconds, peak_memory FROM trials ORDER BY rowid"
+                "SELECT key, spec, status, result, error, facts, host, started, "
+                "wall_seconds, peak_memory FROM trials JOIN environments "
+                "ON environments.id = environment ORDER BY trials.rowid"
             ):
-                key, spec, status, result, error, environment, *rest = row
+                key, spec, status, result, error, facts, *rest = row
                 yield Stored(
                     *(key, msgspec.json.decode(spec), status, msgspec.json.decode(result), error),
-                    *(facts[environment], *rest),
+                    *(msgspec.json.decode(facts), *rest),
                 )
 
     def trace(self, key: str) -> dict[str, list[Any]]:
@@ -287,7 +294,8 @@ def _choose_mode(path: Path) -> str:
 
 
 def _driver_path(path: Path) -> Path:
-    return path.with_name(path.name + "-driver")
+    whole = path.resolve()  # one lock for a store, by whatever name it is opened
+    return whole.with_name(whole.name + "-driver")
 
 
 def _become_driver(path: Path) -> sqlite3.Connection:

@@ -13,7 +13,13 @@ from msgspec import Meta
 
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
-from harmonium.problems.custom import AnyProblem, importable, make_problem, parse_parts
+from harmonium.problems.custom import (
+    AnyProblem,
+    check_problem,
+    importable,
+    make_problem,
+    parse_parts,
+)
 from harmonium.search import EDA, Stop
 from harmonium.specs import SpecError, make
 from harmonium.studies.plans import Bisect, Case, Even, Fixed, Plan
@@ -104,12 +110,20 @@ def read_study(text: str, file: str, folder: Path | None) -> Study:
 def _make_study(plain: dict[str, Any], text: str, file: str, folder: Path | None) -> Study:
     top = _convert(plain, _StudyTable, file, "")
     plans = _make_plans(top, file)
-    stop = _located(file, "stop", lambda: make(Stop, top.stop))
+    try:
+        stop = make(Stop, top.stop)
+    except SpecError as error:
+        raise SpecError(f"{file}: {error}") from error
     edas = _make_edas(top, file, plans)
     cases: list[Case] = []
+    seen: set[tuple[str, int]] = set()
     for number, table in enumerate(top.problems):
         where = f"problems[{number}]"
         problem = _convert(table, ProblemTable, file, where)
+        for size in problem.sizes:
+            if (problem.problem, size) in seen:
+                raise SpecError(f"{file}: {where}.sizes: {problem.problem} has size {size} already")
+        seen |= {(problem.problem, size) for size in set(problem.sizes)}
         chosen = _choose_models(problem, edas, file, where)
         seeds = range(top.seed, top.seed + problem.runs)
         cases += [
@@ -134,7 +148,10 @@ def _make_plans(top: _StudyTable, file: str) -> Sequence[Plan]:
 
 def _make_edas(top: _StudyTable, file: str, plans: Sequence[Plan]) -> dict[str, EDA]:
     """Return the EDA of each model by its name in the study."""
-    smallest = min(plan.population if isinstance(plan, Fixed) else plan.first for plan in plans)
+    smallest = min(
+        plan.population if isinstance(plan, Fixed) else min(plan.first, plan.max_population)
+        for plan in plans
+    )
     edas: dict[str, EDA] = {}
     for number, entry in enumerate(top.models):
         where = f"models[{number}]"
@@ -170,7 +187,8 @@ Instances = Sequence[tuple[int | None, AnyProblem]]
 
 def _make_sizes(table: ProblemTable, file: str, where: str) -> Iterator[tuple[int, Instances]]:
     """Yield each size of a problem with its instances."""
-    name, settings = _located(file, where, lambda: parse_parts(table.problem))
+    name, settings = _located(file, f"{where}.problem", lambda: parse_parts(table.problem))
+    _located(file, f"{where}.problem", lambda: check_problem(name, {**settings, "length": 1}))
     if "length" in settings:
         raise SpecError(f"{file}: {where}.problem: names a length; list it in `sizes` instead")
     known = {field.name for field in fields(PROBLEMS[name])} if name in PROBLEMS else {"instance"}
@@ -227,5 +245,5 @@ def _convert(plain: object, kind: type[Table], file: str, where: str) -> Table:
         missing = re.fullmatch(r"Object missing required field `(.*)`", message)
         if missing:
             message = f"{missing[1]} is missing"
-        message = message.replace("`", "")
+        message = message.replace("`", "").replace(" | null", "").replace("object", "table")
         raise SpecError(f"{file}: {key}: {message}" if key else f"{file}: {message}") from None

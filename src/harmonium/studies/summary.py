@@ -132,10 +132,10 @@ def _judge(walks: Sequence[Walk]) -> tuple[State, str]:
     states = {walk.state for walk in walks}
     if "failed" in states:
         return "failed", next(walk.error for walk in walks if walk.error)
-    ceilings = [walk.found.ceiling for walk in walks if walk.found and walk.found.ceiling]
-    if "not solved" in states:
-        count = sum(walk.state == "not solved" for walk in walks)
-        of = f" ({count} of {len(walks)} instances)" if len(walks) > 1 else ""
+    missed = [walk for walk in walks if walk.state == "not solved"]
+    ceilings = [walk.found.ceiling for walk in missed or walks if walk.found and walk.found.ceiling]
+    if missed:
+        of = f" ({len(missed)} of {len(walks)} instances)" if len(walks) > 1 else ""
         return "not solved", f"not solved within {ceilings[0]}{of}"
     if states == {"done"}:
         return "done", f"tolerance not reached within {ceilings[0]}" if ceilings else ""

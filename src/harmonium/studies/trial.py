@@ -20,7 +20,7 @@ from harmonium.models import MODELS
 from harmonium.problems.custom import AnyProblem, importable, problem_from_dict, problem_to_dict
 from harmonium.search import EDA, Generation, Result, Stop, run
 from harmonium.search.threads import one_blas_thread
-from harmonium.specs import Spec, make, to_json
+from harmonium.specs import Spec, SpecError, make, to_json
 
 ALGORITHM = 1
 """Raised when the same specification gives other results than before; part of every key."""
@@ -56,14 +56,21 @@ def _encode(spec: Spec) -> str:
     return to_json(spec)
 
 
-@lru_cache(1024)
 def _encode_problem(problem: AnyProblem) -> str:
+    if isinstance(problem, Spec):
+        return _encode(problem)
+    # Not cached: settings of the user's own may be equal and yet differ, as 1 and true do.
     return msgspec.json.encode(problem_to_dict(problem), order="sorted").decode()
 
 
 def read_trial(spec: str) -> Trial:
     """Make a trial again from its specification."""
     plain = msgspec.json.decode(spec)
+    if plain["algorithm"] != ALGORITHM:
+        raise SpecError(
+            f"a trial of algorithm {plain['algorithm']}, but this harmonium runs {ALGORITHM}; "
+            "install the same version everywhere"
+        )
     eda = dict(plain["eda"], model=MODELS.from_dict(plain["eda"]["model"]))
     return Trial(
         problem=problem_from_dict(plain["problem"]),
@@ -110,7 +117,7 @@ def execute(spec: str, folder: str | None) -> bytes:
             trial = read_trial(spec)
             result = run(trial.problem, trial.eda, stop=trial.stop, seed=trial.seed)
     except (Exception, SystemExit):  # noqa: BLE001  # of the user's problem: part of the record
-        error = traceback.format_exc()
+        error = traceback.format_exc().encode("utf-8", "backslashreplace").decode()
     return write_record(
         Record(
             status="failed" if result is None else "done",

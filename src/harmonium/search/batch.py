@@ -1,0 +1,72 @@
+"""The rows a search has asked for, and what it was told of them, in any order."""
+
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits, Fitness
+from harmonium.search.replacement import Population
+from harmonium.search.selection import Indices
+
+
+class Batch:
+    """Asked rows; each is told once, whole or in pieces and in any order."""
+
+    def __init__(self, bits: Bits, fitness: Fitness | None = None) -> None:
+        self.bits = bits
+        """(rows, length); a repaired row stands in the place of the asked one."""
+        self.fitness = np.full(len(bits), np.nan) if fitness is None else fitness
+        """NaN where a row was not told yet."""
+
+    @property
+    def waiting(self) -> NDArray[np.bool_]:
+        """Which rows were not told yet."""
+        return np.isnan(self.fitness)
+
+    @property
+    def whole(self) -> Population:
+        """All rows; once nothing is waiting."""
+        return Population(self.bits, self.fitness)
+
+    def place(self, bits: Bits) -> Indices:
+        """Return which asked row each of these is, -1 for one that was never asked.
+
+        Where as many rows are told as are waiting, those that were never asked stand for the
+        waiting rows nobody told: they are repaired versions.
+        """
+        waiting = np.flatnonzero(self.waiting)
+        if len(waiting) == 0:
+            return self._find(bits)
+        if len(bits) == len(waiting) and np.array_equal(bits, self.bits[waiting]):
+            return waiting
+        places = self._find(bits)
+        strangers = np.flatnonzero(places < 0)
+        if len(strangers) and len(bits) == len(waiting):
+            places[strangers] = np.setdiff1d(waiting, places)
+        return places
+
+    def fill(self, places: Indices, bits: Bits, fitness: Fitness) -> "Batch":
+        """Return the batch with these rows told."""
+        new = Batch(self.bits.copy(), self.fitness.copy())
+        new.bits[places], new.fitness[places] = bits, fitness
+        return new
+
+    def _find(self, bits: Bits) -> Indices:
+        """Match rows by what they are; refuse those that were all told already."""
+        free: dict[bytes, list[int]] = defaultdict(list)
+        waiting = self.waiting
+        for number in range(len(self.bits) - 1, -1, -1):
+            copies = free[self.bits[number].tobytes()]
+            if waiting[number]:
+                copies.append(number)
+        places = np.full(len(bits), -1, dtype=np.intp)
+        for number, row in enumerate(bits):
+            copies = free.get(row.tobytes(), [-1])
+            if not copies:
+                raise ValueError(
+                    f"row {number} of {len(bits)} was told already; tell() each asked row once, "
+                    "then ask() for the next"
+                )
+            places[number] = copies.pop()
+        return places

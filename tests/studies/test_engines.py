@@ -1,0 +1,241 @@
+"""Serial and Processes as executors: what the standard library promises of one, and more."""
+
+import math
+import multiprocessing
+import operator
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor
+from pathlib import Path
+
+import pytest
+
+from harmonium.specs import SpecError
+from harmonium.studies.engines import Processes, Serial, WorkerDied, count_cores, open_engine
+
+PATIENCE = 60.0
+
+
+@pytest.fixture(params=["serial", "processes"])
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    with Serial() if request.param == "serial" else Processes(2) as opened:
+        yield opened
+
+
+@pytest.fixture
+def one() -> Iterator[Processes]:
+    """A single worker, ended with the test whatever it does."""
+    opened = Processes(1)
+    yield opened
+    opened.kill()
+    opened.shutdown()
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def linger(begun: Path, ended: Path) -> int:
+    """Say that it has begun, and end when it may; run by a worker."""
+    with begun.open("a", encoding="ascii") as file:
+        file.write(f"{os.getpid()}\n")
+    wait_until(ended.exists)
+    return os.getpid()
+
+
+def die(diary: Path, times: int) -> int:
+    """End the process, but for the last time; run by a worker."""
+    with diary.open("a", encoding="ascii") as file:
+        file.write("x")
+    if diary.stat().st_size <= times:
+        os._exit(9)
+    return diary.stat().st_size
+
+
+def read_begun(begun: Path) -> list[int]:
+    return list(map(int, begun.read_text(encoding="ascii").split())) if begun.exists() else []
+
+
+def test_results_and_exceptions_come_back(executor: Executor) -> None:
+    assert executor.submit(int, "101", base=2).result(PATIENCE) == 5
+    error = executor.submit(operator.truediv, 1, 0).exception(PATIENCE)
+    assert isinstance(error, ZeroDivisionError)
+    assert str(error) == "division by zero"
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        executor.submit(operator.truediv, 1, 0).result(PATIENCE)
+    assert executor.submit(math.sqrt, 16.0).result(PATIENCE) == 4.0  # as fit as before
+
+
+def test_map_keeps_the_order(executor: Executor) -> None:
+    assert list(executor.map(math.factorial, range(20), timeout=PATIENCE)) == [
+        math.factorial(number) for number in range(20)
+    ]
+    with pytest.raises(ValueError, match="factorial"):
+        list(executor.map(math.factorial, [3, -1, 2], timeout=PATIENCE))
+
+
+def test_callbacks_are_called(executor: Executor) -> None:
+    called = threading.Event()
+    executor.submit(abs, -3).add_done_callback(lambda _: called.set())
+    assert called.wait(PATIENCE)
+
+
+def test_shutdown_finishes_what_was_submitted(executor: Executor) -> None:
+    futures = [executor.submit(abs, -number) for number in range(10)]
+    executor.shutdown()
+    assert all(future.done() for future in futures)
+    assert [future.result() for future in futures] == list(range(10))
+
+
+def test_nothing_is_taken_after_the_end(executor: Executor) -> None:
+    executor.shutdown()
+    with pytest.raises(RuntimeError):
+        executor.submit(abs, -3)
+
+
+def test_what_is_begun_cannot_be_cancelled_and_what_is_not_can(
+    one: Processes, tmp_path: Path
+) -> None:
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    first = one.submit(linger, begun, ended)
+    second = one.submit(linger, begun, ended)
+    third = one.submit(abs, -3)
+    wait_until(begun.exists)
+    assert first.running()
+    assert not first.cancel()
+    assert second.cancel()
+    ended.touch()
+    assert third.result(PATIENCE) == 3
+    assert [first.result(PATIENCE)] == read_begun(begun)
+    assert second.cancelled()
+
+
+def test_shutdown_may_drop_what_is_not_begun(one: Processes, tmp_path: Path) -> None:
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    first = one.submit(linger, begun, ended)
+    rest = [one.submit(linger, begun, ended) for _ in range(3)]
+    wait_until(begun.exists)
+    one.shutdown(wait=False, cancel_futures=True)
+    assert all(future.cancelled() for future in rest)
+    ended.touch()
+    assert [first.result(PATIENCE)] == read_begun(begun)
+
+
+def test_workers_end_with_the_block() -> None:
+    with Processes(2) as executor:
+        executor.submit(abs, -3).result(PATIENCE)
+        assert len(multiprocessing.active_children()) == 2
+    assert not multiprocessing.active_children()
+
+
+def test_two_workers_work_side_by_side(tmp_path: Path) -> None:
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    with Processes(2) as executor:
+        futures = [executor.submit(linger, begun, ended) for _ in range(2)]
+        wait_until(lambda: len(read_begun(begun)) == 2)  # neither ends before the other begins
+        ended.touch()
+        pids = {future.result(PATIENCE) for future in futures}
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+
+
+def test_kill_ends_workers_in_the_middle_of_their_calls(one: Processes, tmp_path: Path) -> None:
+    begun, never = tmp_path / "begun", tmp_path / "never"
+    first, second = (one.submit(linger, begun, never) for _ in range(2))
+    wait_until(begun.exists)
+    one.kill()
+    assert isinstance(first.exception(PATIENCE), WorkerDied)
+    with pytest.raises(CancelledError):
+        second.result(PATIENCE)
+    assert not multiprocessing.active_children()
+    assert len(read_begun(begun)) == 1
+
+
+def test_a_worker_that_dies_is_replaced_and_its_call_made_again(tmp_path: Path) -> None:
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    with Processes(2) as executor:
+        other = executor.submit(linger, begun, ended)
+        wait_until(begun.exists)
+        assert executor.submit(die, tmp_path / "diary", 2).result(PATIENCE) == 3
+        assert executor.submit(abs, -3).result(PATIENCE) == 3
+        assert not other.done()
+        ended.touch()
+        assert [other.result(PATIENCE)] == read_begun(begun)  # noticed nothing
+
+
+def test_a_call_that_always_kills_its_worker_is_given_up(one: Processes, tmp_path: Path) -> None:
+    error = one.submit(die, tmp_path / "diary", 1000).exception(PATIENCE)
+    assert isinstance(error, WorkerDied)
+    assert str(error) == "the worker died 3 times, at last with exit code 9"
+    assert (tmp_path / "diary").stat().st_size == 3
+    assert one.submit(abs, -3).result(PATIENCE) == 3
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_worker_that_is_killed_is_replaced_and_one_that_is_interrupted_goes_on(
+    one: Processes, tmp_path: Path
+) -> None:
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    future = one.submit(linger, begun, ended)
+    wait_until(begun.exists)
+    (first,) = read_begun(begun)
+    os.kill(first, signal.SIGINT)
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: len(read_begun(begun)) == 2)
+    second = read_begun(begun)[1]
+    os.kill(second, signal.SIGINT)
+    ended.touch()
+    assert future.result(PATIENCE) == second != first
+
+
+def test_what_cannot_travel_comes_back_as_an_exception(one: Processes) -> None:
+    assert one.submit(lambda: 3).exception(PATIENCE) is not None
+    assert one.submit(abs, -3).result(PATIENCE) == 3
+    error = one.submit(threading.Lock).exception(PATIENCE)
+    assert error is not None
+    assert "pickle" in str(error)
+    assert one.submit(abs, -3).result(PATIENCE) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "workers", "scheduler", "message"),
+    [
+        ("threads", None, None, "unknown engine 'threads'; known: serial, processes, dask"),
+        ("serial", 2, None, "--engine serial has one worker; leave --workers out"),
+        ("serial", None, "tcp://127.0.0.1:1", "--scheduler needs --engine dask"),
+        ("dask", 2, "tcp://127.0.0.1:1", "--workers starts workers here; a --scheduler has its"),
+    ],
+)
+def test_engines_that_cannot_be(
+    name: str, workers: int | None, scheduler: str | None, message: str
+) -> None:
+    with pytest.raises(SpecError, match=message), open_engine(name, workers, scheduler):
+        pass
+
+
+@pytest.mark.parametrize(("name", "workers"), [("serial", None), ("serial", 1), ("processes", 2)])
+def test_an_engine_says_how_many_trials_it_can_run(name: str, workers: int | None) -> None:
+    with open_engine(name, workers, None) as engine:
+        assert engine.slots() == (workers or 1)
+        assert engine.executor.submit(abs, -3).result(PATIENCE) == 3
+    assert not multiprocessing.active_children()
+
+
+def test_an_engine_abandons_its_trials_when_its_block_fails(tmp_path: Path) -> None:
+    begun, never = tmp_path / "begun", tmp_path / "never"
+    with pytest.raises(KeyError), open_engine("processes", 1, None) as engine:
+        future = engine.executor.submit(linger, begun, never)
+        wait_until(begun.exists)
+        raise KeyError
+    assert isinstance(future.exception(PATIENCE), WorkerDied)
+    assert not multiprocessing.active_children()
+
+
+def test_all_cores_are_those_this_process_may_use() -> None:
+    assert 1 <= count_cores() <= (os.cpu_count() or 1)

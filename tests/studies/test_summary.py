@@ -1,0 +1,249 @@
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from harmonium import NK, OneMax
+from harmonium.studies.plans import Bisect, Case, Fixed, Plan, Walk
+from harmonium.studies.store import Outcome
+from harmonium.studies.summary import METRICS, RESAMPLES, Estimate, Row, summarize
+from tests.studies.made import make_case, make_failure, make_outcome
+
+SOLVED = [
+    make_outcome(evaluations=100, unique=10, generations=1, cpu=1.0, memory=1000),
+    make_outcome(evaluations=200, unique=20, generations=2, cpu=2.0, memory=2000),
+    make_outcome(evaluations=600, unique=60, generations=6, cpu=6.0, memory=9000),
+]
+
+Known = Mapping[int, Sequence[Outcome]]
+"""Outcomes of the first runs at some populations."""
+
+
+def walk(case: Case, known: Known) -> Walk:
+    outcomes = {
+        trial.key: outcome
+        for population, row in known.items()
+        for trial, outcome in zip(case.trials(population), row, strict=False)
+    }
+    made = Walk(case, outcomes)
+    made.advance()
+    return made
+
+
+def walk_instances(plan: Plan, *instances: Known, runs: int = 2) -> list[Walk]:
+    """Return walks over the first instances of an NK problem."""
+    return [
+        walk(
+            make_case(
+                plan,
+                problem=NK(20, 2, instance=number),
+                family="nk:k=2",
+                instance=number,
+                runs=runs,
+            ),
+            known,
+        )
+        for number, known in enumerate(instances)
+    ]
+
+
+def only(walks: list[Walk]) -> Row:
+    (row,) = summarize(walks)
+    return row
+
+
+def means(row: Row) -> dict[str, float]:
+    estimates = {metric: row.estimate(metric) for metric in METRICS}
+    return {metric: estimate.mean for metric, estimate in estimates.items() if estimate}
+
+
+def test_a_row_of_one_instance_has_the_means_of_its_runs() -> None:
+    row = only([walk(make_case(Bisect(first=8)), {8: SOLVED})])
+    assert (row.family, row.size, row.model, row.given) == ("onemax", 20, "umda", None)
+    assert (row.problem, row.state, row.reason) == (OneMax(20), "done", "")
+    assert (row.instances, row.instances_done, row.runs, row.solved) == (1, 1, 3, 3)
+    assert means(row) == pytest.approx(
+        {
+            "population": 8,
+            "evaluations": 300,
+            "unique_evaluations": 30,
+            "generations": 3,
+            "cpu_total": 3.0,
+            "cpu_fitness": 1.2,
+            "cpu_selection": 0.9,
+            "cpu_building": 0.6,
+            "cpu_sampling": 0.3,
+            "peak_memory": 4000,
+        }
+    )
+    assert row.samples["evaluations"].tolist() == [100, 200, 600]
+    assert row.brackets.tolist() == [0.25]
+
+
+def test_a_row_has_what_was_measured_at_the_population_found() -> None:
+    failed = [make_outcome(False, evaluations=7)]
+    case = make_case(Bisect(tolerance=0.2))
+    row = only([walk(case, {16: failed, 32: SOLVED, 24: failed, 28: SOLVED[::-1]})])
+    assert row.estimate("population") == Estimate(28, 24, 28)
+    assert row.samples["evaluations"].tolist() == [600, 200, 100]
+    assert row.brackets.tolist() == pytest.approx([1 - 24 / 28])
+
+
+def test_a_row_of_several_instances_has_the_mean_of_their_means() -> None:
+    one = [make_outcome(evaluations=100), make_outcome(evaluations=200)]
+    other = [make_outcome(evaluations=300), make_outcome(evaluations=500)]
+    low = [make_outcome(False)]
+    row = only(walk_instances(Bisect(first=8), {8: one}, {8: low, 16: other, 12: low, 14: low}))
+    assert (row.state, row.reason) == ("done", "")
+    assert (row.instances, row.instances_done, row.runs, row.solved) == (2, 2, 4, 4)
+    assert row.samples["evaluations"].tolist() == [150, 400]
+    assert row.estimate("evaluations") == Estimate(275, 150, 400)
+    assert row.estimate("population") == Estimate(12, 8, 16)
+    assert row.brackets.tolist() == [0.25, 0.125]
+    assert row.problem == NK(20, 2, instance=0)
+
+
+def test_the_runs_of_a_grid_count_solved_or_not() -> None:
+    case = make_case(Fixed(50))
+    row = only([walk(case, {50: [SOLVED[0], make_outcome(False, evaluations=1), SOLVED[1]]})])
+    assert (row.given, row.state, row.reason) == (50, "done", "")
+    assert (row.runs, row.solved) == (3, 2)
+    assert row.samples["evaluations"].tolist() == [100, 1, 200]
+    assert row.estimate("population") == Estimate(50, 50, 50)
+
+
+def test_a_grid_has_a_row_for_each_population() -> None:
+    walks = [
+        *walk_instances(Fixed(50), {50: SOLVED}, {50: SOLVED}),
+        *walk_instances(Fixed(20), {20: SOLVED}, {20: SOLVED}),
+    ]
+    assert [(row.given, row.instances) for row in summarize(walks)] == [(50, 2), (20, 2)]
+
+
+def test_rows_are_in_the_order_of_their_cases() -> None:
+    cases = [
+        make_case(problem=OneMax(size), family=family, model=model)
+        for family in ("b", "a")
+        for size in (30, 20)
+        for model in ("y", "x")
+    ]
+    rows = summarize([walk(case, {}) for case in cases])
+    assert [(row.family, row.size, row.model) for row in rows] == [
+        (case.family, case.size, case.model) for case in cases
+    ]
+
+
+def check_nothing(row: Row) -> None:
+    assert all(row.estimate(metric) is None for metric in METRICS)
+    assert len(row.brackets) == row.solved == 0
+
+
+def test_a_row_that_waits() -> None:
+    row = only([walk(make_case(), {})])
+    assert (row.state, row.reason) == ("waiting", "")
+    assert (row.instances, row.instances_done, row.runs) == (1, 0, 3)
+    check_nothing(row)
+
+
+@pytest.mark.parametrize(
+    "known", [{16: SOLVED[:1]}, {16: [make_outcome(False)]}], ids=["attempt", "between attempts"]
+)
+def test_a_row_that_runs(known: Known) -> None:
+    row = only([walk(make_case(), known)])
+    assert (row.state, row.reason) == ("running", "")
+    check_nothing(row)
+
+
+def test_a_row_of_which_some_instances_are_done() -> None:
+    row = only(walk_instances(Bisect(first=8), {8: SOLVED[:2]}, {}, {8: SOLVED[:1]}))
+    assert (row.state, row.reason) == ("running", "")
+    assert (row.instances, row.instances_done, row.runs, row.solved) == (3, 1, 6, 2)
+    assert row.estimate("evaluations") == Estimate(150, 100, 200)
+
+
+def test_a_row_that_failed() -> None:
+    row = only([walk(make_case(), {16: [SOLVED[0], make_failure()]})])
+    assert (row.state, row.reason) == ("failed", "ValueError: broken")
+    check_nothing(row)
+
+
+def test_a_row_of_which_one_instance_failed() -> None:
+    plan = Bisect(first=8, max_population=8)
+    missed = {8: [make_outcome(False)]}
+    row = only(walk_instances(plan, {8: SOLVED[:2]}, missed, {8: [make_failure()]}, {}))
+    assert (row.state, row.reason) == ("failed", "ValueError: broken")
+    assert (row.instances, row.instances_done, row.solved) == (4, 3, 2)
+
+
+def test_a_row_that_is_not_solved() -> None:
+    row = only([walk(make_case(Bisect(max_population=16)), {16: [make_outcome(False)]})])
+    assert (row.state, row.reason) == ("not solved", "not solved within population 16")
+    check_nothing(row)
+
+
+def test_a_row_of_which_some_instances_are_not_solved() -> None:
+    plan = Bisect(first=8, max_population=8)
+    missed = {8: [make_outcome(False)]}
+    row = only(walk_instances(plan, {8: SOLVED[:2]}, missed, missed))
+    assert row.state == "not solved"
+    assert row.reason == "not solved within population 8 (2 of 3 instances)"
+    assert row.estimate("evaluations") == Estimate(150, 100, 200)
+
+
+def test_a_row_that_is_cut_short() -> None:
+    plan = Bisect(first=64, max_evaluations=900)
+    row = only([walk(make_case(plan), {64: SOLVED})])
+    assert (row.state, row.reason) == ("done", "tolerance not reached within 900 evaluations")
+    assert row.estimate("population") == Estimate(64, 6, 64)
+
+
+def test_a_row_names_the_ceiling_of_an_instance_that_is_not_solved() -> None:
+    # The first one is solved, but not to its tolerance; the second one is not, for another reason.
+    plan = Bisect(first=64, max_population=64, max_evaluations=300)
+    row = only(walk_instances(plan, {64: SOLVED[:2]}, {64: [make_outcome(False)]}))
+    assert row.state == "not solved"
+    assert row.reason == "not solved within population 64 (1 of 2 instances)"
+
+
+def make_row(values: Sequence[float]) -> Row:
+    outcomes = [make_outcome(evaluations=int(value)) for value in values]
+    return only([walk(make_case(Fixed(8), runs=len(values)), {8: outcomes})])
+
+
+# Means of two values drawn from two are the smaller, the middle or the larger one with probability
+# 1/4, 1/2 and 1/4; of three, the extremes have 1/27 each.
+@pytest.mark.parametrize("values", [[7], [7, 7, 7], [3, 11], [1, 5, 30]])
+def test_the_interval_of_few_values_is_all_of_them(values: list[float]) -> None:
+    estimate = make_row(values).estimate("evaluations")
+    assert estimate is not None
+    assert estimate.mean == pytest.approx(np.mean(values))
+    assert (estimate.low, estimate.high) == pytest.approx((min(values), max(values)))
+
+
+def test_an_interval_is_the_same_every_time() -> None:
+    values = np.random.default_rng(1).integers(1, 1000, 30).tolist()
+    assert make_row(values).estimate("evaluations") == make_row(values).estimate("evaluations")
+
+
+def test_an_interval_is_that_of_the_normal_law_for_many_values() -> None:
+    # Mean ± 1.96·σ/√n; its bounds vary by about 3 % of their distance with so many resamples, so
+    # 20 % is more than five standard deviations.
+    values = np.random.default_rng(1).integers(1, 1001, 400)
+    estimate = make_row(values.tolist()).estimate("evaluations")
+    assert estimate is not None
+    assert estimate.mean == pytest.approx(values.mean())
+    half = 1.96 * values.std() / np.sqrt(len(values))
+    assert estimate.high - estimate.mean == pytest.approx(half, rel=0.2)
+    assert estimate.mean - estimate.low == pytest.approx(half, rel=0.2)
+    assert RESAMPLES >= 2000
+
+
+def test_an_interval_holds_the_true_mean_as_often_as_it_says() -> None:
+    # Of 300 intervals of 30 values, 92 % or more: were each right with 95 %, false alarms 1 %.
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(300):
+        estimate = make_row(rng.integers(1, 1000, 30).tolist()).estimate("evaluations")
+        assert estimate is not None
+        hits += estimate.low <= 500 <= estimate.high
+    assert hits >= 0.92 * 300

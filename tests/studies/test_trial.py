@@ -1,0 +1,293 @@
+import hashlib
+import json
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harmonium import BOA, EDA, MODELS, RBM, UMDA, Model, OneMax, Stop, Trap, run
+from harmonium.problems import ProblemSpec
+from harmonium.problems.custom import importable, make_problem, parse_problem
+from harmonium.search.clock import PHASES
+from harmonium.specs import SpecError
+from harmonium.studies import trial as module
+from harmonium.studies.trial import (
+    Record,
+    Trial,
+    execute,
+    fail,
+    read_record,
+    read_trial,
+    write_record,
+)
+from tests.problems.test_contract import EXAMPLES
+from tests.studies.made import OWN_ONEMAX, make_record, make_trial, write_module
+from tests.test_specs import ANY_PROBLEM, MODEL_STRATEGIES, make_any
+
+SPEC = (
+    '{"algorithm":1,'
+    '"eda":{"model":{"name":"umda"},"name":"eda","pairing":"any","population":16,'
+    '"replacement":"keep-parents","tournament":2},'
+    '"problem":{"length":20,"name":"trap","order":5},'
+    '"seed":1,'
+    '"stop":{"max_cpu_seconds":null,"max_evaluations":null,"max_generations":100,'
+    '"max_wall_seconds":null,"name":"stop","patience":20}}'
+)
+
+
+# A store finds its trials by their keys: one that moves makes every study start anew. Where a new
+# field or a new result makes it move on purpose, this is where to say so.
+def test_a_key_is_that_of_the_first_release() -> None:
+    trial = Trial(Trap(20, 5), EDA(UMDA(), population=16), Stop(), 1)
+    assert trial.spec == SPEC
+    assert trial.key == hashlib.sha256(SPEC.encode()).hexdigest()
+    assert trial.key == "4aab4c27b7a03a65680c0a870e459bb8a536ef3843f01b1f5a6959c2934b5f36"
+
+
+def other_trials() -> list[Trial]:
+    """Return trials that differ from the first in one part each."""
+    edas: list[EDA] = [
+        EDA(UMDA(), population=16),
+        EDA(BOA(), population=16),
+        EDA(RBM(), population=16),
+        EDA(RBM(rate=0.25), population=16),
+        EDA(UMDA(), population=18),
+        EDA(UMDA(), population=16, tournament=3),
+        EDA(UMDA(), population=16, pairing="parent-offspring"),
+        EDA(UMDA(), population=16, replacement="worst"),
+    ]
+    stops = [
+        Stop(max_generations=101),
+        Stop(max_generations=None),
+        Stop(patience=21),
+        Stop(max_evaluations=100),
+        Stop(max_cpu_seconds=1.0),
+        Stop(max_wall_seconds=1.0),
+    ]
+    problems: list[ProblemSpec] = [Trap(20, 4), Trap(25, 5), OneMax(20)]
+    return [
+        *(Trial(Trap(20, 5), eda, Stop(), 1) for eda in edas),
+        *(Trial(Trap(20, 5), edas[0], stop, 1) for stop in stops),
+        *(Trial(problem, edas[0], Stop(), 1) for problem in problems),
+        Trial(Trap(20, 5), edas[0], Stop(), 2),
+    ]
+
+
+def test_a_key_changes_with_every_part() -> None:
+    keys = [trial.key for trial in other_trials()]
+    assert len(set(keys)) == len(keys)
+    assert all(len(key) == 64 for key in keys)
+
+
+def test_a_key_changes_with_the_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = make_trial().key
+    monkeypatch.setattr(module, "ALGORITHM", 2)
+    assert make_trial().key != before
+
+
+def test_what_is_told_of_a_trial_does_not_depend_on_what_was_told_before() -> None:
+    one = Trial(OneMax(20), EDA(RBM(rate=1), population=16), Stop(max_cpu_seconds=1), 1)
+    other = Trial(OneMax(20), EDA(RBM(rate=1.0), population=16), Stop(max_cpu_seconds=1.0), 1)
+    assert one.spec == other.spec
+    assert one.key == other.key
+
+
+# 1 == 1.0 == True in Python, not in a specification: a function may tell them apart.
+@pytest.mark.parametrize("order", [("1", "1.0", "true"), ("true", "1.0", "1")], ids=str)
+def test_settings_of_the_user_s_own_are_told_as_they_are(
+    order: tuple[str, ...], tmp_path: Path
+) -> None:
+    name = write_module(tmp_path, OWN_ONEMAX)
+    with importable(tmp_path):
+        problems = [parse_problem(f"{name}:Own:length=8,rate={rate}") for rate in order]
+    trials = [Trial(problem, EDA(UMDA(), population=16), Stop(), 1) for problem in problems]
+    told = [json.loads(trial.spec)["problem"]["rate"] for trial in trials]
+    assert [json.dumps(rate) for rate in told] == list(order)
+    assert len({trial.key for trial in trials}) == 3
+
+
+def again(trial: Trial) -> Trial:
+    read = read_trial(trial.spec)
+    assert read.spec == trial.spec
+    assert read.key == trial.key
+    return read
+
+
+@pytest.mark.parametrize("problem", EXAMPLES, ids=str)
+def test_a_trial_of_any_problem_is_made_again(problem: ProblemSpec) -> None:
+    trial = Trial(problem, EDA(UMDA(), population=16), Stop(), 1)
+    assert again(trial) == trial
+
+
+@pytest.mark.parametrize("model", list(MODELS), ids=lambda model: model.name)
+def test_a_trial_of_any_model_is_made_again(model: type[Model]) -> None:
+    trial = Trial(OneMax(20), EDA(model(), population=16), Stop(), 1)
+    assert again(trial) == trial
+    assert type(again(trial).eda.model) is model
+
+
+@settings(max_examples=50)
+@given(
+    problem=ANY_PROBLEM,
+    model=MODEL_STRATEGIES,
+    stop=make_any(Stop),
+    population=st.integers(4, 10**6),
+    seed=st.integers(0),
+)
+def test_every_trial_is_made_again(
+    problem: ProblemSpec, model: Model, stop: Stop, population: int, seed: int
+) -> None:
+    trial = Trial(problem, EDA(model, population=2 * population), stop, seed)
+    assert again(trial) == trial
+
+
+@pytest.mark.parametrize(
+    "eda",
+    [
+        EDA(UMDA(), population=20, tournament=4),
+        EDA(UMDA(), population=20, replacement="rtr"),
+        EDA(UMDA(), population=20, pairing="parent-offspring"),
+    ],
+    ids=["tournament", "replacement", "pairing"],
+)
+def test_every_eda_is_made_again(eda: EDA) -> None:
+    trial = Trial(OneMax(20), eda, Stop(), 1)
+    assert again(trial) == trial
+
+
+def test_a_trial_of_a_problem_of_the_user_s_own_is_made_again(tmp_path: Path) -> None:
+    name = write_module(tmp_path, OWN_ONEMAX)
+    with importable(tmp_path):
+        problem = parse_problem(f"{name}:Own:length=8,easy=true,rate=0.5,kind=hard,none=none")
+        trial = Trial(problem, EDA(UMDA(), population=16), Stop(), 1)
+        assert again(trial) == trial
+
+
+def test_a_trial_of_another_algorithm_is_refused() -> None:
+    # A worker with another harmonium would store its results under the key of this one's.
+    spec = make_trial().spec.replace('"algorithm":1', '"algorithm":2')
+    with pytest.raises(SpecError, match="algorithm"):
+        read_trial(spec)
+
+
+def without_times(result: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value for name, value in result.items() if name not in ("cpu_seconds", "wall_seconds")
+    }
+
+
+@pytest.mark.parametrize("model", [UMDA(), BOA(), RBM()], ids=str)
+def test_a_trial_gives_what_a_run_does(model: Model) -> None:
+    trial = Trial(Trap(20, 5), EDA(model, population=100), Stop(max_generations=5), 3)
+    record = read_record(execute(trial.spec, None))
+    result = run(trial.problem, trial.eda, stop=trial.stop, seed=trial.seed)
+    assert (record.status, record.error) == ("done", "")
+    assert without_times(record.result) == without_times(result.to_dict())
+    assert set(record.result["cpu_seconds"]) == {"total", *PHASES}
+    for number, generation in enumerate(result.trace):
+        row = asdict(generation)
+        row |= row.pop("facts")
+        assert {name: column[number] for name, column in record.trace.items()} == dict.fromkeys(
+            record.trace
+        ) | row
+    assert all(len(column) == len(result.trace) for column in record.trace.values())
+
+
+def test_a_record_tells_where_and_when(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "here")
+    record = read_record(execute(make_trial().spec, None))
+    assert record.host == "here"
+    assert record.environment["harmonium"] == "0.1.0"
+    assert record.started.endswith("+00:00")
+    assert record.peak_memory > 1_000_000
+    assert record.wall_seconds >= record.result["wall_seconds"] > 0
+
+
+@pytest.mark.parametrize(
+    "record", [make_record(), fail("WorkerDied: “no”\n\ttab")], ids=["done", "failed"]
+)
+def test_a_record_travels(record: Record) -> None:
+    assert read_record(write_record(record)) == record
+
+
+def test_a_trial_that_nobody_could_run_has_failed() -> None:
+    record = fail("WorkerDied: 3 times")
+    assert (record.status, record.error) == ("failed", "WorkerDied: 3 times")
+    assert (record.result, record.trace, record.wall_seconds) == ({}, {}, 0.0)
+
+
+def run_own(call: str, folder: Path) -> Record:
+    """Run a trial of a problem that does this when it is called."""
+    name = write_module(
+        folder, OWN_ONEMAX.replace("return bits.sum(axis=1)", f"self.calls = 1\n        {call}")
+    )
+    with importable(folder):
+        problem = make_problem(f"{name}:Own", {"length": 8})
+    trial = Trial(problem, EDA(UMDA(), population=16), Stop(), 1)
+    return read_record(execute(trial.spec, str(folder)))
+
+
+@pytest.mark.parametrize(
+    ("call", "last"),
+    [
+        ('raise ValueError("no such “file”")', "ValueError: no such “file”"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        (
+            "return None",
+            "ValueError: fitness is None; return one number a row (is there a `return`?)",
+        ),
+    ],
+)
+def test_what_a_problem_raises_is_part_of_the_record(call: str, last: str, tmp_path: Path) -> None:
+    record = run_own(call, tmp_path)
+    assert (record.status, record.result, record.trace) == ("failed", {}, {})
+    assert record.error.startswith("Traceback (most recent call last):\n")
+    assert record.error.endswith(f"{last}\n")
+    assert record.peak_memory > 0
+    if call.startswith("raise"):
+        assert call.partition("(")[0] in record.error
+
+
+def test_an_error_that_is_no_unicode_is_part_of_the_record(tmp_path: Path) -> None:
+    # As the name of a file that is not there, out of a listing of files.
+    record = run_own(r'raise OSError("no file caf\udce9.txt")', tmp_path)
+    assert record.status == "failed"
+    assert "OSError: no file caf" in record.error
+
+
+def test_an_interrupt_is_not_part_of_the_record(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_own("raise KeyboardInterrupt", tmp_path)
+
+
+def test_a_trial_finds_its_module_in_the_folder_it_is_told(tmp_path: Path) -> None:
+    assert run_own("return bits.sum(axis=1)", tmp_path).status == "done"
+
+
+def test_a_module_that_has_changed_is_refused(tmp_path: Path) -> None:
+    name = write_module(tmp_path, OWN_ONEMAX)
+    with importable(tmp_path):
+        problem = make_problem(f"{name}:Own", {"length": 8})
+    trial = Trial(problem, EDA(UMDA(), population=16), Stop(), 1)
+    assert read_record(execute(trial.spec, str(tmp_path))).status == "done"
+    file = tmp_path / f"{name}.py"
+    file.write_text(file.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+    record = read_record(execute(trial.spec, str(tmp_path)))
+    assert record.status == "failed"
+    assert record.error.endswith(
+        f"SpecError: {name}:Own: its module here differs from the one the trial was made for\n"
+    )
+
+
+def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:
+    name = write_module(tmp_path, OWN_ONEMAX)
+    with importable(tmp_path):
+        problem = make_problem(f"{name}:Own", {"length": 8})
+    spec = Trial(problem, EDA(UMDA(), population=16), Stop(), 1).spec
+    record = read_record(execute(spec.replace(name, "no_such_module"), None))
+    assert record.status == "failed"
+    assert "there is no module 'no_such_module'" in record.error
