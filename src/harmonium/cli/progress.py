@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from harmonium.search import Search
+from harmonium.search import AnySearch
 
 
 class Progress:
@@ -44,7 +44,7 @@ class Progress:
         self._label, self._optimum = label, optimum
         self._draw(label)
 
-    def show(self, search: Search) -> None:
+    def show(self, search: AnySearch) -> None:
         """Show where a run is; made to be the callback of `run`."""
         if not self._watched or search.population is None:
             return

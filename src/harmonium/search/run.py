@@ -10,9 +10,10 @@ from harmonium.bits import check_fitness
 from harmonium.problems import AnyProblem, Problem
 from harmonium.search.compiling import compile_kernels
 from harmonium.search.distinct import Distinct
-from harmonium.search.eda import EDA, Search
+from harmonium.search.eda import EDA, AnySearch
 from harmonium.search.result import Generation, Result
-from harmonium.search.stopping import Reason, Stop, is_solved
+from harmonium.search.search import Search
+from harmonium.search.stopping import Reason, Stop, default_stop, is_solved
 
 
 def run(
@@ -21,7 +22,7 @@ def run(
     *,
     stop: Stop | None = None,
     seed: int | None = None,
-    callback: Callable[[Search], object] | None = None,
+    callback: Callable[[AnySearch], object] | None = None,
 ) -> Result:
     """Search for the best bits of `problem` and tell what happened.
 
@@ -32,7 +33,7 @@ def run(
     compile_kernels(problem, eda)
     optimum = problem.optimum  # may itself be a search: before the clocks start
     optimum = None if optimum is None else float(optimum)
-    stop = stop or Stop()
+    stop = stop or default_stop(eda)
     search = eda.start(problem.length, secrets.randbits(32) if seed is None else seed)
     started = time.perf_counter()
     trace: list[Generation] = []
@@ -53,7 +54,7 @@ def run(
     return Result(
         problem=str(problem) if isinstance(problem, AnyProblem) else type(problem).__name__,
         model=str(eda.model),
-        population=eda.population,
+        population=search.size if isinstance(search, Search) else search.improved_by,
         replacement=eda.replacement,
         seed=search.seed,
         solved=is_solved(search.best_fitness, optimum),
@@ -87,7 +88,7 @@ def _check(problem: object, eda: object, stop: object) -> None:
         raise TypeError(f"stop is {stop!r}; expected a Stop, such as Stop(max_generations=50)")
 
 
-def _trace(search: Search) -> Generation:
+def _trace(search: AnySearch) -> Generation:
     assert search.population is not None  # noqa: S101  # all asked rows were told
     return Generation(
         generation=search.generation,
