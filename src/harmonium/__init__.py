@@ -1,6 +1,7 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
 from harmonium.models import BOA, MODELS, RBM, UMDA, Model, PaperRBM
+from harmonium.optimize import EvaluationError, Optimum, maximize, minimize, resume
 from harmonium.problems import HIFF, NK, PROBLEMS, MaxSat, OneMax, Problem, Trap
 from harmonium.search import EDA, Result, Search, Stop, run
 
@@ -15,14 +16,19 @@ __all__ = [
     "PROBLEMS",
     "RBM",
     "UMDA",
+    "EvaluationError",
     "MaxSat",
     "Model",
     "OneMax",
+    "Optimum",
     "PaperRBM",
     "Problem",
     "Result",
     "Search",
     "Stop",
     "Trap",
+    "maximize",
+    "minimize",
+    "resume",
     "run",
 ]

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-Part = Literal["mask", "population", "selection", "building", "sampling", "replacement"]
+Part = Literal["mask", "population", "selection", "building", "sampling", "replacement", "repair"]
 
 # The numbers are part of what a seed means: append new parts, never renumber.
 _PARTS: Final[dict[Part, int]] = {
@@ -19,6 +19,7 @@ _PARTS: Final[dict[Part, int]] = {
     "building": 3,
     "sampling": 4,
     "replacement": 5,
+    "repair": 6,
 }
 
 

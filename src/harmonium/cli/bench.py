@@ -21,8 +21,8 @@ from harmonium.bench import (
     run_groups,
 )
 from harmonium.bench.results import Outcome
-from harmonium.cli.progress import Progress
 from harmonium.cli.terminal import complain, messages, output
+from harmonium.progress import Progress
 
 
 def bench(

@@ -11,10 +11,10 @@ from rich.console import Group
 from rich.table import Table
 
 from harmonium.bits import format_bits
-from harmonium.cli.progress import Progress
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS, Problem
+from harmonium.progress import Progress
 from harmonium.search import EDA, Result, Stop, run
 from harmonium.search.clock import PHASES
 from harmonium.search.compiling import compile_kernels

@@ -1,7 +1,6 @@
 """The tables and sentences a study ends with, on the terminal."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
@@ -10,17 +9,19 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from harmonium.studies.scaling import (
-    Crossing,
-    Law,
-    Price,
-    find_crossings,
-    find_prices,
-    fit_laws,
+from harmonium.studies.prose import (
+    choose_prices,
+    describe_crossing,
+    describe_price,
+    format_count,
+    format_estimate,
+    format_seconds,
+    format_spread,
 )
+from harmonium.studies.scaling import Law, find_crossings, find_prices, fit_laws
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study
-from harmonium.studies.summary import Estimate, Metric, Row
+from harmonium.studies.summary import Metric, Row
 
 
 def show_study(study: Study, rows: Sequence[Row], trials: int | None = None) -> Group:
@@ -36,7 +37,7 @@ def show_study(study: Study, rows: Sequence[Row], trials: int | None = None) -> 
         parts += [_list_laws(laws), Text(_LAWS)]
     sentences = [
         *map(describe_crossing, find_crossings(laws)),
-        *map(describe_price, _largest(find_prices(rows))),
+        *map(describe_price, choose_prices(find_prices(rows))),
     ]
     parts += [Text(f"- {sentence}") for sentence in sentences]
     return Group(*parts)
@@ -117,73 +118,3 @@ def _format_law(law: Law | None) -> str:
     beside = "" if law.paper is None else f" ({law.paper:.1f})"
     wide = (law.exponent.high - law.exponent.low) / 2
     return f"{law.exponent.mean:.2f}±{wide:.2f}{beside}"
-
-
-def describe_crossing(crossing: Crossing) -> str:
-    """Say in a sentence from which size on one model needs less than another."""
-    what = {"evaluations": "fewer evaluations", "cpu_total": "less CPU time"}[crossing.metric]
-    how = "" if crossing.measured else ", extrapolated"
-    low, high = crossing.size.low, crossing.size.high
-    known = f"95 % interval {low:,.0f} to {high:,.0f}" if high < 1e6 else "interval unbounded"
-    return (
-        f"{crossing.family}: {crossing.large} needs {what} than {crossing.small} from "
-        f"n ≈ {crossing.size.mean:,.0f} on ({known}{how})."
-    )
-
-
-def describe_price(price: Price) -> str:
-    """Say in a sentence what an evaluation must cost for the model with fewer of them to pay."""
-    where = f"{price.family}, n = {price.size}"
-    if price.seconds is None:
-        return (
-            f"{where}: {price.thrifty} is better than {price.cheap} whatever an evaluation costs."
-        )
-    return (
-        f"{where}: {price.thrifty} pays against {price.cheap} where one evaluation takes more than "
-        f"{format_duration(price.seconds)}."
-    )
-
-
-def _largest(prices: Sequence[Price]) -> list[Price]:
-    """Return the prices at the largest size of each family and pair."""
-    last: dict[tuple[str, frozenset[str]], Price] = {}
-    for price in prices:
-        pair = (price.family, frozenset((price.cheap, price.thrifty)))
-        if pair not in last or price.size > last[pair].size:
-            last[pair] = price
-    return list(last.values())
-
-
-def format_estimate(
-    estimate: Estimate | None, write: Callable[[float], str], *, spread: bool = False
-) -> str:
-    """Return the mean, and where asked how wide its interval is: "12,698 ±4%"."""
-    if estimate is None:
-        return "–"
-    return write(estimate.mean) + (format_spread(estimate) if spread else "")
-
-
-def format_spread(estimate: Estimate) -> str:
-    """Return half the width of an interval as a share of the mean."""
-    return f" ±{(estimate.high - estimate.low) / 2 / (abs(estimate.mean) or 1.0):.0%}"
-
-
-def format_count(value: float) -> str:
-    """Return a whole number with separators."""
-    return f"{value:,.0f}"
-
-
-def format_seconds(value: float) -> str:
-    """Return two significant digits, and never an exponent."""
-    if value <= 0:
-        return "0"
-    digits = max(0, 1 - math.floor(math.log10(value)))
-    return f"{value:,.{digits}f}"
-
-
-def format_duration(seconds: float) -> str:
-    """Return a time in a unit that suits it: "7.0 µs", "12 s", "3.5 h"."""
-    for unit, scale in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
-        if seconds >= 1.5 * scale:
-            return f"{format_seconds(seconds / scale)} {unit}"
-    return f"{format_seconds(seconds / 1e-6)} µs"

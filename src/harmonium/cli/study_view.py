@@ -12,9 +12,9 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from harmonium.cli.study_tables import format_count, format_duration
 from harmonium.studies.driver import Driver
 from harmonium.studies.plans import Bisect, Walk
+from harmonium.studies.prose import format_count, format_duration
 
 
 class View:

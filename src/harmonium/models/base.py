@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.specs import Spec
@@ -37,3 +38,11 @@ class Model(Spec, ABC):
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> Fitted:
         """Learn the distribution of `parents`; `previous` is the last generation's fit."""
+
+    def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
+        """Return what the next fit needs of this one, as arrays; nothing for most models."""
+        return {}
+
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Fitted | None:
+        """Return the fit that was packed, or none where the next one does not need it."""
+        return None

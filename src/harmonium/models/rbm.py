@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -120,6 +120,20 @@ class RBM(Model):
         facts = {"epochs": float(epoch), **control.facts}
         recombined = self.chain_start == "recombined"
         return FittedRBM(machine, parents.copy(), self.gibbs_steps, recombined, facts)
+
+    def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
+        """Return weights, biases and parents."""
+        if not isinstance(fitted, FittedRBM):
+            return {}
+        return {**fitted.machine._asdict(), "parents": fitted.parents}
+
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> "FittedRBM | None":
+        """Return the RBM that was packed."""
+        if not arrays:
+            return None
+        machine = Machine(*(arrays[name] for name in Machine._fields))
+        recombined = self.chain_start == "recombined"
+        return FittedRBM(machine, arrays["parents"], self.gibbs_steps, recombined, {})
 
     def _connect(self, seen: Floats, hidden: int) -> Floats:
         """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden).

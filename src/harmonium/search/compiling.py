@@ -12,7 +12,7 @@ from harmonium.search.eda import EDA
 _compiled: set[object] = set()
 
 
-def compile_kernels(problem: Problem, eda: EDA) -> None:
+def compile_kernels(problem: Problem | None, eda: EDA) -> None:
     """Exercise the kernels of this problem and EDA on a few bits, once a process.
 
     Numba keeps the compiled code on disk, so later processes only load it. Functions of the user's

@@ -8,8 +8,9 @@ from msgspec import Meta
 from harmonium.models import Model
 from harmonium.models.base import Replacement
 from harmonium.search.interleaved import Interleaved
-from harmonium.search.search import Search
+from harmonium.search.search import Repair, Search
 from harmonium.search.selection import Pairing
+from harmonium.search.snapshot import Snapshot
 from harmonium.specs import Spec
 
 AnySearch = Search | Interleaved
@@ -55,8 +56,14 @@ class EDA(Spec):
             if self.tournament != 2:
                 raise self.refusal("tournament", "2 with pairing=parent-offspring")
 
-    def start(self, length: int, seed: int) -> "AnySearch":
-        """Begin a search over strings of `length` bits."""
-        if self.population == "auto":
-            return Interleaved(self, length, seed)
-        return Search(self, length, seed)
+    def start(self, length: int, seed: int, repair: Repair | None = None) -> AnySearch:
+        """Begin a search over strings of `length` bits; `repair` makes sampled rows valid."""
+        kind = Interleaved if self.population == "auto" else Search
+        return kind(self, length, seed, repair)
+
+    def restore(
+        self, length: int, seed: int, snapshot: Snapshot, repair: Repair | None = None
+    ) -> AnySearch:
+        """Return the search of which `search.snapshot()` was taken."""
+        kind = Interleaved if self.population == "auto" else Search
+        return kind.restore(self, length, seed, snapshot, repair)

@@ -186,14 +186,20 @@ def _explain(error: Exception) -> Record:
     return fail(f"{type(error).__name__}: {error}")
 
 
-def read_rows(store: Store) -> tuple[Study, list[Row]]:
-    """Return the study that a store holds, and what is known of it."""
+def read_walks(store: Store) -> tuple[Study, list[Walk]]:
+    """Return the study that a store holds, and its walks as far as the stored trials lead."""
     facts = store.describe()
     if not facts:
         raise StoreError(f"{store.path}: holds no study yet")
     folder = Path(facts["folder"]) if facts["folder"] else None
     study = read_study(facts["file"], str(store.path), folder)
-    return study, summarize(walk_study(study, store.outcomes()))
+    return study, walk_study(study, store.outcomes())
+
+
+def read_rows(store: Store) -> tuple[Study, list[Row]]:
+    """Return the study that a store holds, and what is known of it."""
+    study, walks = read_walks(store)
+    return study, summarize(walks)
 
 
 def bind(study: Study, store: Store) -> str:

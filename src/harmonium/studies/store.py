@@ -85,6 +85,20 @@ class Stored(NamedTuple):
     peak_memory: int
 
 
+class Overview(NamedTuple):
+    """What all stored trials come to, counted or not."""
+
+    trials: int
+    failed: int
+    first: str
+    """When the first trial was started, and the last: UTC, ISO 8601; empty where there is none."""
+    last: str
+    cpu_seconds: float
+    wall_seconds: float
+    environments: list[dict[str, str]]
+    hosts: list[str]
+
+
 class Store:
     """An open store; use it in a `with` block."""
 
@@ -211,6 +225,37 @@ class Store:
         """Return the trace of a trial by column; empty for one that failed or is not there."""
         rows = self._select("SELECT columns FROM traces WHERE key = ?", (key,))
         return dict(msgspec.json.decode(zlib.decompress(rows[0][0]))) if rows else {}
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let everything read inside be of one moment, whatever a driver writes meanwhile."""
+        with _explained(self.path):
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
+    def overview(self) -> Overview:
+        """Return how many trials there are, when, where and with what they were run."""
+        parts = self._select(
+            "SELECT facts, host, count(*), sum(status = 'failed'), min(started), max(started), "
+            "total(json_extract(result, '$.cpu_seconds.total')), total(wall_seconds) "
+            "FROM trials JOIN environments ON environment = id GROUP BY id, host ORDER BY id, host"
+        )
+        facts, hosts, counts, failures, firsts, lasts, cpu, wall = (
+            zip(*parts, strict=True) if parts else ((),) * 8
+        )
+        return Overview(
+            trials=sum(counts),
+            failed=sum(failures),
+            first=min(firsts, default=""),
+            last=max(lasts, default=""),
+            cpu_seconds=sum(cpu),
+            wall_seconds=sum(wall),
+            environments=[msgspec.json.decode(text) for text in dict.fromkeys(facts)],
+            hosts=list(dict.fromkeys(hosts)),
+        )
 
     def describe(self) -> dict[str, str]:
         """Return what is noted of the study: its name, seed, file …; empty for a new store."""

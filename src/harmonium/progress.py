@@ -2,6 +2,7 @@
 
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
@@ -9,6 +10,9 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from harmonium.search import AnySearch
+
+if TYPE_CHECKING:
+    from harmonium.optimize.optimization import Optimization
 
 
 class Progress:
@@ -20,6 +24,11 @@ class Progress:
         self._label = ""
         self._optimum: float | None = None
         self._started = time.perf_counter()
+
+    @classmethod
+    def on_terminal(cls) -> "Progress":
+        """Return a line on standard error."""
+        return cls(Console(stderr=True, markup=False, highlight=False, emoji=False))
 
     def __enter__(self) -> "Progress":
         if self._watched:
@@ -60,3 +69,31 @@ class Progress:
             line = f" {words} · {seconds:.0f} s" if seconds >= 1 else f" {words}"
             text = Text(line, no_wrap=True, overflow="ellipsis")
             self._live.update(Spinner("dots", text))
+
+    def watch(self, optimization: "Optimization") -> None:
+        """Show where an optimisation is; made to be the `watch` of one."""
+        search, evaluator = optimization.search, optimization.evaluator
+        if not self._watched or search.population is None:
+            return
+        seconds = max(optimization.seconds, 1e-9)
+        clock = search.clock
+        most = max(clock.seconds, key=clock.seconds.__getitem__)
+        share = clock.seconds[most] / max(clock.total, 1e-9)
+        self._draw(
+            f"best {search.best_fitness * evaluator.sign:g}"
+            f" · mean {search.population.fitness.mean() * evaluator.sign:.4g}"
+            f" · {evaluator.calls:,} evaluations, {evaluator.calls / seconds:,.0f}/s"
+            f" · population {search.size:,} · {share:.0%} {most}{_describe_left(optimization)}"
+        )
+
+
+def _describe_left(optimization: "Optimization") -> str:
+    """Say how much time is left, where there is a budget."""
+    stop, seconds = optimization.stop, optimization.seconds
+    left: list[float] = []
+    if stop.max_wall_seconds is not None:
+        left.append(stop.max_wall_seconds - seconds)
+    if stop.max_evaluations is not None and optimization.evaluator.calls:
+        done = optimization.evaluator.calls / stop.max_evaluations
+        left.append(seconds / done - seconds)
+    return f" · at most {max(0.0, min(left)):.0f} s left" if left else ""

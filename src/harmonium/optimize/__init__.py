@@ -1,0 +1,236 @@
+"""Optimise any function of bits: `maximize`, `minimize`, and `resume` after an interruption."""
+
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from harmonium.bits import Bits, check_bits
+from harmonium.models import BOA, Model
+from harmonium.optimize.checkpoint import CheckpointError, load
+from harmonium.optimize.choice import Choice, choose_model, read_model
+from harmonium.optimize.constraints import Constraints, Fixed, SubsetSize, make_constraints
+from harmonium.optimize.evaluator import EvaluationError, Evaluator, OnError
+from harmonium.optimize.optimization import Callback, Optimization, restore
+from harmonium.optimize.result import Optimum
+from harmonium.search import EDA, Stop
+from harmonium.search.compiling import compile_kernels
+from harmonium.search.stopping import default_stop
+from harmonium.seeds import check_seed
+
+__all__ = [
+    "CheckpointError",
+    "EvaluationError",
+    "Optimum",
+    "maximize",
+    "minimize",
+    "resume",
+]
+
+_MEASURED = 32
+"""Rows whose evaluation is timed to choose a model."""
+
+
+def maximize(
+    function: Callable[[Any], Any],
+    length: int,
+    *,
+    batch: bool = False,
+    model: Model | str = "auto",
+    population: int | Literal["auto"] = "auto",
+    seed: int | None = None,
+    target: float | None = None,
+    max_evaluations: int | None = None,
+    max_seconds: float | None = None,
+    patience: float | None = None,
+    callback: Callback | None = None,
+    initial: ArrayLike | None = None,
+    fixed: Fixed | None = None,
+    subset_size: SubsetSize | None = None,
+    executor: Executor | None = None,
+    cache: bool = True,
+    on_error: OnError = "raise",
+    checkpoint: str | os.PathLike[str] | None = None,
+    log: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Optimum:
+    """Find bits for which a function is as large as it can be.
+
+    >>> result = maximize(lambda bits: bits.sum(), length=200)
+    >>> result.x, result.fun, result.nfev, result.message
+
+    `function` takes one row of `length` zeros and ones (uint8) and returns a number; with `batch`,
+    all rows at once, (rows, length), and returns (rows,) numbers. The search ends when `target` is
+    reached, a budget is spent, the `callback` (called with the search after every generation)
+    returns True, or when it has evaluated `patience` (default 2) times as many rows as the best
+    took without finding a better one. Ctrl-C returns the best so far.
+
+    `population` is the size of one population; by default several of doubling size take turns. `model`
+    is a model such as "rbm", "boa:max_parents=4" or RBM(); by default a short rule chooses.
+    `initial` are solutions known beforehand, `fixed` maps bits to the values they must have,
+    `subset_size` is how many ones there must be, or the fewest and the most. `executor` evaluates
+    rows elsewhere. Rows seen before are served from a `cache`. With on_error="worst" a row whose
+    evaluation fails counts as the worst. `checkpoint` is a file to `resume` from, `log` one that gets a
+    line of JSON a generation; `progress` shows a line on the terminal (by default if it is one).
+    """
+    return _optimize(1.0, **{**locals()})
+
+
+def minimize(function: Callable[[Any], Any], length: int, **options: Any) -> Optimum:
+    """Find bits for which a function is as small as it can be; options as for `maximize`."""
+    return _optimize(-1.0, function=function, length=length, **options)
+
+
+def resume(
+    path: str | os.PathLike[str],
+    function: Callable[[Any], Any],
+    *,
+    executor: Executor | None = None,
+    callback: Callback | None = None,
+    log: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Optimum:
+    """Go on from a checkpoint with the same function, to the result of an undisturbed run."""
+    file = Path(path)
+    optimization = restore(load(file), function, file)
+    optimization.evaluator.executor = executor
+    compile_kernels(None, optimization.eda)
+    return _carry_out(optimization, callback, log, file, progress)
+
+
+def _optimize(
+    sign: float,
+    *,
+    function: Callable[[Any], Any],
+    length: int,
+    batch: bool = False,
+    model: Model | str = "auto",
+    population: int | Literal["auto"] = "auto",
+    seed: int | None = None,
+    target: float | None = None,
+    max_evaluations: int | None = None,
+    max_seconds: float | None = None,
+    patience: float | None = None,
+    callback: Callback | None = None,
+    initial: ArrayLike | None = None,
+    fixed: Fixed | None = None,
+    subset_size: SubsetSize | None = None,
+    executor: Executor | None = None,
+    cache: bool = True,
+    on_error: OnError = "raise",
+    checkpoint: str | os.PathLike[str] | None = None,
+    log: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Optimum:
+    """Check what is asked for, choose a model, and carry it out."""
+    length = _check(function, length, on_error, executor)
+    constraints = make_constraints(length, fixed, subset_size)
+    known = _check_initial(initial, length, constraints)
+    seed = secrets.randbits(32) if seed is None else check_seed(seed)
+    evaluator = Evaluator(function, length, batch, sign, executor, cache, on_error)
+    plain = EDA(BOA(), population=population)
+    stop = _make_stop(plain, max_evaluations, max_seconds, patience)
+    choice = (
+        _choose(evaluator, plain, constraints, seed, max_evaluations)
+        if model == "auto"
+        else read_model(model)
+    )
+    eda = EDA(choice.model, population=population, replacement=choice.replacement)
+    compile_kernels(None, eda)
+    aim = None if target is None else float(target) * sign
+    optimization = Optimization(evaluator, constraints, eda, choice.why, stop, aim, seed, known)
+    file = None if checkpoint is None else Path(checkpoint)
+    return _carry_out(optimization, callback, log, file, progress)
+
+
+def _carry_out(
+    optimization: Optimization,
+    callback: Callback | None,
+    log: str | os.PathLike[str] | None,
+    checkpoint: Path | None,
+    progress: bool | None,
+) -> Optimum:
+    """Run to the end, and say how it came."""
+    reason = "interrupted"
+    with ExitStack() as stack:
+        file: IO[str] | None = None
+        if log is not None:
+            file = stack.enter_context(Path(log).open("a", encoding="utf-8"))
+        watch = None
+        if progress or (progress is None and sys.stderr.isatty()):
+            from harmonium.progress import Progress  # noqa: PLC0415  # rich is slow to import
+
+            watch = stack.enter_context(Progress.on_terminal()).watch
+        try:
+            reason = optimization.run(callback, watch, file, checkpoint)
+        except KeyboardInterrupt:
+            pass
+        except SystemError as error:  # an interrupt inside a kernel
+            if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+                raise
+        except EvaluationError as error:
+            error.result = optimization.conclude("failed")
+            raise
+    result = optimization.conclude(reason)
+    if result is None:
+        raise KeyboardInterrupt
+    return result
+
+
+def _choose(
+    evaluator: Evaluator, eda: EDA, constraints: Constraints, seed: int, budget: int | None
+) -> Choice:
+    """Time the first rows, which are the same for every model, and choose by what they took."""
+    rows = eda.start(evaluator.length, seed).ask()[:_MEASURED][:budget]
+    if constraints.active:
+        rows, _ = constraints.repair(rows, np.random.default_rng(seed))
+    evaluator(rows)
+    evaluator.requested -= len(rows)  # they will be asked for again
+    return choose_model(evaluator.length, evaluator.seconds / max(1, evaluator.calls))
+
+
+def _make_stop(
+    eda: EDA, max_evaluations: int | None, max_seconds: float | None, patience: float | None
+) -> Stop:
+    stop = default_stop(eda)
+    return replace(
+        stop,
+        max_evaluations=max_evaluations,
+        max_wall_seconds=max_seconds,
+        stagnation=stop.stagnation if patience is None else patience,
+    )
+
+
+def _check(function: object, length: object, on_error: object, executor: object) -> int:
+    """Refuse what is no function, length, rule for errors or executor; return the length."""
+    if not callable(function):
+        raise TypeError(f"function is {function!r}; expected a function of a row of bits")
+    if isinstance(length, bool) or not isinstance(length, int | np.integer):
+        raise TypeError(f"length is {length!r}; expected the number of bits")
+    if length < 1:
+        raise ValueError(f"length is {length}; expected at least 1 bit")
+    if on_error not in ("raise", "worst"):
+        raise ValueError(f'on_error is {on_error!r}; expected "raise" or "worst"')
+    if not (executor is None or hasattr(executor, "submit")):
+        raise TypeError(f"executor is {executor!r}; expected a concurrent.futures.Executor")
+    return int(length)
+
+
+def _check_initial(initial: ArrayLike | None, length: int, constraints: Constraints) -> Bits:
+    if initial is None:
+        return np.empty((0, length), dtype=np.uint8)
+    rows = np.atleast_2d(np.asarray(initial))
+    bits = check_bits(rows, length) if rows.size else np.empty((0, length), dtype=np.uint8)
+    repaired, _ = constraints.repair(bits, np.random.default_rng(0))
+    wrong = np.flatnonzero((repaired != bits).any(axis=1))
+    if len(wrong):
+        raise ValueError(f"row {wrong[0]} of initial breaks `fixed` or `subset_size`; mend it")
+    return bits

@@ -1,0 +1,51 @@
+"""Which model for a function one knows nothing of: a short rule from what one evaluation costs.
+
+`benchmarks/choice.py` measures what it rests on: `rbm` needs about half the evaluations of `boa`
+where bits interact, and some 30 µs × (length/100)² of its own CPU time for each.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from harmonium.models import BOA, MODELS, RBM, UMDA, Model
+from harmonium.models.base import Replacement
+
+LONG = 1000
+"""Bits beyond which a network of all pairs takes longer than most evaluations."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A model, the replacement that goes with it, and why."""
+
+    model: Model
+    replacement: Replacement | Literal["auto"]
+    why: str
+
+
+def choose_model(length: int, seconds: float) -> Choice:
+    """Choose a model for functions of `length` bits whose evaluation takes `seconds`."""
+    price = 50e-6 * (length / 100) ** 2
+    cost = f"an evaluation takes {_format(seconds)}"
+    if seconds >= price:
+        why = f"{cost}, at least {_format(price)}: the model with the fewest evaluations pays"
+        return Choice(RBM(), "auto", why)
+    if length > LONG:
+        return Choice(
+            UMDA(), "auto", f"{cost} and there are more than {LONG:,} bits: plain is fast"
+        )
+    why = f"{cost}, less than {_format(price)}: a fast model pays"
+    return Choice(BOA(), "worst", why)
+
+
+def read_model(model: Model | str) -> Choice:
+    """Return the model the user asked for."""
+    made = MODELS.parse(model) if isinstance(model, str) else model
+    return Choice(made, "worst" if isinstance(made, BOA) else "auto", "as asked")
+
+
+def _format(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.2g} {unit}"
+    return f"{seconds / 1e-6:.2g} µs"

@@ -1,0 +1,218 @@
+"""Calls of the user's function: row by row or in batches, here or elsewhere, cached and checked."""
+
+import os
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits, Fitness
+
+OnError = Literal["raise", "worst"]
+Function = Callable[[Any], Any]
+
+CACHE_BYTES = 200_000_000
+"""What the cache may hold, about; the oldest go first."""
+
+
+class EvaluationError(ValueError):
+    """A function raised, or gave no finite number; `result` has the best found so far."""
+
+    result: Any = None
+
+
+@dataclass
+class Evaluator:
+    """The user's function, maximised: rows in, fitness out."""
+
+    function: Function
+    length: int
+    batch: bool = False
+    """Whether the function takes all rows at once."""
+    sign: float = 1.0
+    """-1 to minimise."""
+    executor: Executor | None = None
+    cached: bool = True
+    on_error: OnError = "raise"
+    calls: int = 0
+    """Rows handed to the function."""
+    requested: int = 0
+    """Rows asked for, those served from the cache too."""
+    failures: int = 0
+    """Rows of which the function raised or gave no finite number."""
+    seconds: float = 0.0
+    """Spent inside the function, wherever it ran."""
+    worst: float = np.inf
+    """The lowest fitness seen: what a failure counts as."""
+    cache: dict[bytes, float] = field(default_factory=dict)
+    """By packed bits; NaN for a failure."""
+    _warned: bool = False
+
+    def __call__(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row, a failure's as the worst; raise where that is asked."""
+        self.requested += len(bits)
+        if not self.cached:
+            return self._settle(self._compute(bits))
+        keys = [row.tobytes() for row in np.packbits(bits, axis=1)]
+        new: dict[bytes, int] = {}
+        for number, key in enumerate(keys):
+            if key not in self.cache and key not in new:
+                new[key] = number
+        numbers = list(new.values())
+        values = self._compute(bits[numbers], numbers, len(bits)) if numbers else np.empty(0)
+        fresh = dict(zip(new, values.tolist(), strict=True))
+        fitness = np.array([fresh[key] if key in fresh else self.cache[key] for key in keys])
+        settled = self._settle(fitness)
+        self._remember(fresh)
+        return settled
+
+    def _settle(self, fitness: Fitness) -> Fitness:
+        """Give failures, which are NaN, the worst fitness seen."""
+        failed = np.isnan(fitness)
+        if not failed.all():
+            self.worst = min(self.worst, float(fitness[~failed].min()))
+        elif not np.isfinite(self.worst):
+            raise EvaluationError(
+                f"the function failed for all of the first {len(fitness)} rows; expected a finite "
+                "number for some"
+            )
+        return np.where(failed, self.worst, fitness)
+
+    def _remember(self, fresh: dict[bytes, float]) -> None:
+        self.cache.update(fresh)
+        room = max(1000, CACHE_BYTES // (self.length // 8 + 120))
+        while len(self.cache) > room:
+            del self.cache[next(iter(self.cache))]
+
+    def _compute(
+        self, bits: Bits, numbers: Sequence[int] | None = None, of: int | None = None
+    ) -> Fitness:
+        """Call the function; `numbers` are the rows' places among those asked, for errors."""
+        started = time.perf_counter()
+        values: list[Any] = []
+        spent = 0.0
+        for rows, seconds, answers in self._call(bits):
+            spent += seconds
+            values += _read(answers, rows)
+        self._judge_executor(time.perf_counter() - started, spent, len(bits))
+        self.calls += len(bits)
+        self.seconds += spent
+        fitness = np.empty(len(bits))
+        for number, value in enumerate(values):
+            fitness[number] = self._check(value, number if numbers is None else numbers[number], of)
+        return fitness * self.sign
+
+    def _call(self, bits: Bits) -> Iterator[tuple[int, float, Any]]:
+        """Yield for each chunk its number of rows, the seconds it took, and what came of it."""
+        if self.executor is None:
+            yield len(bits), *evaluate(self.function, bits, self.batch)
+            return
+        workers = getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+        chunks = np.array_split(bits, min(len(bits), 4 * workers))
+        futures = [
+            self.executor.submit(evaluate, self.function, chunk, self.batch) for chunk in chunks
+        ]
+        try:
+            for chunk, future in zip(chunks, futures, strict=True):
+                yield len(chunk), *future.result()
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+
+    def _check(self, value: Any, number: int, of: int | None) -> float:
+        """Return a value as a float; NaN for a failure, where failures are allowed."""
+        try:
+            answer = float(value)
+            wrong = "" if np.isfinite(answer) else f"gave {answer}"
+        except (TypeError, ValueError):
+            answer = np.nan
+            wrong = (
+                f"raised {value.words}" if isinstance(value, Failure) else f"gave {value!r:.100}"
+            )
+        if not wrong:
+            return answer
+        if self.on_error == "raise":
+            where = f"row {number}" if of is None else f"row {number} of {of}"
+            trace = f"\\n{value.trace}" if isinstance(value, Failure) else ""
+            raise EvaluationError(
+                f"the function {wrong} for {where}; expected a finite number, or pass "
+                f'on_error="worst" to go on{trace}'
+            )
+        self.failures += 1
+        return np.nan
+
+    def _judge_executor(self, elapsed: float, spent: float, rows: int) -> None:
+        """Warn once when handing rows out takes longer than they take."""
+        if self.executor is None or self._warned or rows < 50 or elapsed < 1.5 * spent:
+            return
+        self._warned = True
+        warnings.warn(
+            f"an evaluation takes {spent / rows * 1e6:.0f} µs, but {elapsed / rows * 1e6:.0f} µs "
+            "through the executor; without it the search would be faster",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a function raised; travels between processes."""
+
+    words: str
+    trace: str
+
+
+def evaluate(function: Function, bits: Bits, batch: bool) -> tuple[float, Any]:
+    """Call a function for rows; return the seconds it took, and its values or failures."""
+    started = time.perf_counter()
+    answers: Any
+    if batch:
+        try:
+            answers = np.asarray(function(bits.copy()))
+        except Exception as error:  # noqa: BLE001  # the user's: part of the answer
+            answers = _make_failure(error)
+    else:
+        answers = []
+        for row in bits:
+            try:
+                answers.append(function(row.copy()))
+            except Exception as error:  # noqa: BLE001  # the user's: part of the answer
+                answers.append(_make_failure(error))
+    return time.perf_counter() - started, answers
+
+
+def _make_failure(error: Exception) -> Failure:
+    return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def _read(answers: Any, rows: int) -> list[Any]:
+    """Return a value for each row of a chunk."""
+    if isinstance(answers, Failure):
+        return [answers] * rows
+    if isinstance(answers, np.ndarray) and answers.shape != (rows,):
+        if answers.shape == (rows, 1):
+            return list(answers[:, 0])
+        raise EvaluationError(
+            f"the function gave an array of shape {answers.shape} for {rows} rows; expected "
+            f"({rows},), one number a row"
+        )
+    return list(answers)
+
+
+def pack_cache(cache: dict[bytes, float], length: int) -> tuple[NDArray[np.uint8], Fitness]:
+    """Return a cache as arrays: packed rows and values."""
+    width = -(-length // 8)
+    keys = np.frombuffer(b"".join(cache), dtype=np.uint8).reshape(-1, width)
+    return keys, np.fromiter(cache.values(), dtype=np.float64, count=len(cache))
+
+
+def unpack_cache(keys: NDArray[np.uint8], values: Fitness) -> dict[bytes, float]:
+    """Return the cache that was packed."""
+    return {key.tobytes(): value for key, value in zip(keys, values.tolist(), strict=True)}

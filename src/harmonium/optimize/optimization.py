@@ -1,0 +1,232 @@
+"""One optimisation: the loop of ask, evaluate, tell and note, and all that a checkpoint keeps."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from harmonium.bits import Bits
+from harmonium.models import MODELS
+from harmonium.optimize.checkpoint import CheckpointError, save
+from harmonium.optimize.constraints import Constraints, make_constraints
+from harmonium.optimize.evaluator import Evaluator, pack_cache, unpack_cache
+from harmonium.optimize.result import MESSAGES, Optimum
+from harmonium.search import EDA, AnySearch, Generation, Interleaved, Stop
+from harmonium.search.snapshot import Snapshot
+from harmonium.search.stopping import is_solved
+from harmonium.specs import SpecError, make, to_dict
+
+TRACE = 1000
+"""Generations a trace holds at most; when there are more, every second one goes."""
+
+SAVE_SHARE = 0.05
+"""Share of the time that saving checkpoints may take."""
+
+Callback = Callable[[AnySearch], object]
+
+
+@dataclass
+class Optimization:
+    """A function being optimised, from its first row to its last."""
+
+    evaluator: Evaluator
+    constraints: Constraints
+    eda: EDA
+    why: str
+    """Why this model."""
+    stop: Stop
+    target: float | None
+    """In terms of the fitness, which is maximised."""
+    seed: int
+    initial: Bits
+    """Known solutions, (rows, length)."""
+    search: AnySearch = field(init=False)
+    repairs: int = 0
+    trace: list[Generation] = field(default_factory=list)
+    stride: int = 1
+    """Every so many generations one is kept in the trace."""
+    seconds: float = 0.0
+    """Time on the clock so far, that of earlier processes too."""
+
+    def __post_init__(self) -> None:
+        self.search = self.eda.start(self.evaluator.length, self.seed, self._make_repair())
+
+    def run(
+        self,
+        callback: Callback | None = None,
+        watch: Callable[["Optimization"], None] | None = None,
+        log: IO[str] | None = None,
+        checkpoint: Path | None = None,
+    ) -> str:
+        """Go on until a rule says why to stop."""
+        started = time.perf_counter() - self.seconds
+        next_save = 0.0
+        if len(self.initial) and not self.search.evaluations:
+            self.search.tell(self.initial, self.evaluator(self.initial))
+        reason = None
+        while reason is None:
+            generation = self.search.generation
+            self._step()
+            self.seconds = time.perf_counter() - started
+            reason = self._judge()
+            if self.search.generation > generation or not self.search.waiting:
+                self._note(log)
+                if watch:
+                    watch(self)
+                if callback and callback(self.search):
+                    reason = reason or "callback"
+            if checkpoint and (reason or self.seconds >= next_save):
+                self._save(checkpoint)
+                took = time.perf_counter() - started - self.seconds
+                next_save = self.seconds + took / SAVE_SHARE
+        return reason
+
+    def conclude(self, reason: str) -> Optimum | None:
+        """Return the best so far; none before anything was evaluated."""
+        search, evaluator = self.search, self.evaluator
+        if search.best_bits is None:
+            return None
+        ended = reason in ("converged", "generations", "patience", "stagnation")
+        reached = is_solved(search.best_fitness, self.target)
+        return Optimum(
+            x=search.best_bits.copy(),
+            fun=search.best_fitness * evaluator.sign,
+            nfev=evaluator.calls,
+            requested=evaluator.requested,
+            best_at=search.improved_at,
+            success=ended if self.target is None else reached,
+            message=MESSAGES[reason],
+            stopped_by=reason,
+            model=str(self.eda.model),
+            why=self.why,
+            population=search.improved_by if isinstance(search, Interleaved) else search.size,
+            generations=search.generation,
+            seed=self.seed,
+            failures=evaluator.failures,
+            repairs=self.repairs,
+            cpu_seconds=dict(search.clock.seconds),
+            seconds=self.seconds,
+            trace=tuple(self.trace),
+        )
+
+    def _step(self) -> None:
+        """Ask, evaluate and tell; no more rows than the budget has left."""
+        bits = self.search.ask()
+        if self.stop.max_evaluations is not None:
+            bits = bits[: self.stop.max_evaluations - self.evaluator.calls]
+        with self.search.clock.charge("fitness"):
+            fitness = self.evaluator(bits)
+        self.search.tell(bits, fitness)
+
+    def _judge(self) -> str | None:
+        budget = self.stop.max_evaluations
+        if budget is not None and self.evaluator.calls >= budget:
+            reached = is_solved(self.search.best_fitness, self.target)
+            return "optimum" if reached else "evaluations"
+        return self.stop.reason(self.search, self.target, self.seconds)
+
+    def _note(self, log: IO[str] | None) -> None:
+        """Add a generation to the trace, and to the log."""
+        search = self.search
+        assert search.population is not None  # noqa: S101  # a generation was told
+        row = Generation(
+            generation=search.generation,
+            evaluations=self.evaluator.calls,
+            best=search.best_fitness * self.evaluator.sign,
+            mean=float(search.population.fitness.mean()) * self.evaluator.sign,
+            facts=dict(search.facts),
+        )
+        if search.generation % self.stride == 0:
+            self.trace.append(row)
+        if len(self.trace) > TRACE:
+            self.stride *= 2
+            self.trace = [kept for kept in self.trace if kept.generation % self.stride == 0]
+        if log:
+            log.write(json.dumps({"seconds": round(self.seconds, 6), **vars(row)}) + "\n")
+            log.flush()
+
+    def _make_repair(self) -> Callable[[Bits, np.random.Generator], Bits] | None:
+        if not self.constraints.active:
+            return None
+
+        def repair(bits: Bits, rng: np.random.Generator) -> Bits:
+            repaired, count = self.constraints.repair(bits, rng)
+            self.repairs += count
+            return repaired
+
+        return repair
+
+    def _save(self, path: Path) -> None:
+        evaluator, constraints = self.evaluator, self.constraints
+        snapshot = Snapshot(
+            {
+                "length": evaluator.length,
+                "seed": self.seed,
+                "eda": to_dict(self.eda),
+                "why": self.why,
+                "stop": to_dict(self.stop),
+                "repairs": self.repairs,
+                "stride": self.stride,
+                "trace": [vars(row) for row in self.trace],
+                "seconds": self.seconds,
+                "bounds": [constraints.fewest, constraints.most],
+                "evaluator": {name: getattr(evaluator, name) for name in _KEPT},
+            },
+            {
+                "target": np.array(np.nan if self.target is None else self.target),
+                "worst": np.array(evaluator.worst),
+                "places": constraints.places,
+                "values": constraints.values,
+                "initial": self.initial,
+            },
+        )
+        keys, values = pack_cache(evaluator.cache, evaluator.length)
+        snapshot.arrays |= {"cache_keys": keys, "cache_values": values}
+        snapshot.put("search", self.search.snapshot())
+        save(path, snapshot)
+
+
+_KEPT = ("batch", "sign", "cached", "on_error", "calls", "requested", "failures", "seconds")
+
+
+def restore(snapshot: Snapshot, function: Callable[[Any], Any], path: Path) -> Optimization:
+    """Return the optimisation of which a checkpoint was saved, with its function given again."""
+    facts, arrays = snapshot.facts, snapshot.arrays
+    try:
+        evaluator = Evaluator(function, facts["length"], **facts["evaluator"])
+        evaluator.worst = float(arrays["worst"])
+        evaluator.cache = unpack_cache(arrays["cache_keys"], arrays["cache_values"])
+        fixed = dict(zip(arrays["places"].tolist(), arrays["values"].tolist(), strict=True))
+        fewest, most = facts["bounds"]
+        settings = dict(facts["eda"], model=MODELS.from_dict(facts["eda"]["model"]))
+        target = float(arrays["target"])
+        optimization = Optimization(
+            evaluator=evaluator,
+            constraints=make_constraints(evaluator.length, fixed, (fewest, most)),
+            eda=make(EDA, _without_name(settings)),
+            why=facts["why"],
+            stop=make(Stop, _without_name(facts["stop"])),
+            target=None if np.isnan(target) else target,
+            seed=facts["seed"],
+            initial=arrays["initial"],
+            repairs=facts["repairs"],
+            trace=[Generation(**row) for row in facts["trace"]],
+            stride=facts["stride"],
+            seconds=facts["seconds"],
+        )
+        optimization.search = optimization.eda.restore(
+            evaluator.length, facts["seed"], snapshot.get("search"), optimization._make_repair()
+        )
+    except (KeyError, TypeError, ValueError, IndexError, SpecError) as error:
+        raise CheckpointError(
+            f"{path}: does not fit this version of harmonium: {error!r}"
+        ) from error
+    return optimization
+
+
+def _without_name(plain: dict[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in plain.items() if field != "name"}

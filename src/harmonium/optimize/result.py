@@ -1,0 +1,63 @@
+"""What `maximize` and `minimize` return: the best bits, what they are worth, and what happened."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from harmonium.bits import Bits
+from harmonium.search.clock import Phase
+from harmonium.search.result import Generation
+
+MESSAGES = {
+    "optimum": "the target was reached",
+    "converged": "all of the population is one solution",
+    "generations": "the limit on generations was reached",
+    "patience": "the population has not improved for many generations",
+    "stagnation": "no better solution was found for a long time",
+    "evaluations": "max_evaluations was reached",
+    "cpu-time": "the limit on CPU time was reached",
+    "wall-time": "max_seconds was reached",
+    "callback": "the callback asked to stop",
+    "interrupted": "interrupted; this is the best found so far",
+    "failed": "the function failed; this is the best found so far",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The outcome of `maximize` or `minimize`."""
+
+    x: Bits
+    """The best bits found, (length,)."""
+    fun: float
+    """What the function gives for them."""
+    nfev: int
+    """Calls of the function, a row each."""
+    requested: int
+    """Rows the search wanted evaluated, those served from the cache too."""
+    best_at: int
+    """`requested` when the best was found."""
+    success: bool
+    """Whether the target was reached; without a target, whether the search came to its own end."""
+    message: str
+    stopped_by: str
+    model: str
+    why: str
+    """Why this model."""
+    population: int
+    """The population that found the best; 0: it was among the initial solutions."""
+    generations: int
+    seed: int
+    failures: int
+    repairs: int
+    """Sampled rows that had to be changed to keep to `fixed` and `subset_size`."""
+    cpu_seconds: dict[Phase, float]
+    """Of this process by phase."""
+    seconds: float
+    """Time on the clock."""
+    trace: tuple[Generation, ...] = field(repr=False)
+    """Generation by generation; long ones are thinned out to 1,000 at most."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the trace in plain types, the bits as a string of 0 and 1."""
+        plain = {key: value for key, value in vars(self).items() if key != "trace"}
+        return {**plain, "x": "".join(map(str, self.x.tolist()))}

@@ -1,0 +1,173 @@
+"""What charts of growth show, before it is drawn: curves by panel, with labels and alternatives."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from harmonium.studies.paper import find_exponent, name_family, read_points
+from harmonium.studies.prose import format_count, format_seconds
+from harmonium.studies.scaling import Law
+from harmonium.studies.summary import Estimate, Metric, Row
+
+MAX_PANELS: Final = 12
+"""Of a grid: more sizes than that are thinned out."""
+_NEAR: Final = 1.5
+"""The paper's points are shown up to so many times our largest size, or below our smallest."""
+T = TypeVar("T")
+
+_PAPER_METRICS: Final[dict[Metric, str]] = {
+    "evaluations": "evaluations",
+    "cpu_total": "cpu_seconds",
+}
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A measured value with its interval."""
+
+    x: int
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One model, or one of the paper's, in a panel."""
+
+    model: str
+    """The model of the study, also for the paper's: that which it is like, or nothing."""
+    label: str
+    spots: tuple[Spot, ...]
+    line: tuple[tuple[float, float], ...] = ()
+    """The fitted law, at its smallest and its largest size."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves on common axes."""
+
+    title: str
+    x_title: str
+    curves: tuple[Curve, ...]
+    paper: tuple[Curve, ...] = ()
+
+    def describe(self, what: str) -> str:
+        """Say in words what is drawn."""
+        words = [
+            f"{curve.label}: {_describe(curve.spots)}" for curve in (*self.curves, *self.paper)
+        ]
+        return f"{self.title}, {what} by {self.x_title}. " + "; ".join(words) + "."
+
+
+def trace_growth(rows: Sequence[Row], laws: Sequence[Law], metric: Metric) -> list[Panel]:
+    """Return a panel for each family with something measured: a metric against the size."""
+    panels = []
+    for family in dict.fromkeys(row.family for row in rows):
+        mine = [row for row in rows if row.family == family]
+        known = {law.model: law for law in laws if (law.family, law.metric) == (family, metric)}
+        curves = [
+            _trace_model(
+                model, [row for row in mine if row.model == model], known.get(model), metric
+            )
+            for model in dict.fromkeys(row.model for row in mine)
+        ]
+        curves = [curve for curve in curves if curve.spots]
+        if curves:
+            panels.append(
+                Panel(family, "size n (bits)", tuple(curves), tuple(_trace_paper(mine, metric)))
+            )
+    return panels
+
+
+def trace_grid(rows: Sequence[Row], metric: Metric | None) -> list[Panel]:
+    """Return a panel for each family and size of a grid: a metric against the given population.
+
+    Without a metric it is the share of runs solved.
+    """
+    cells = dict.fromkeys((row.family, row.size) for row in rows if row.state == "done")
+    panels = []
+    for family, size in thin_out(list(cells), MAX_PANELS):
+        mine = [row for row in rows if (row.family, row.size) == (family, size)]
+        curves = [
+            Curve(model, model, tuple(_spot_grid(mine, model, metric)))
+            for model in dict.fromkeys(row.model for row in mine)
+        ]
+        shown = tuple(curve for curve in curves if curve.spots)
+        panels.append(Panel(f"{family}, n = {size}", "population", shown))
+    return panels
+
+
+def thin_out(values: Sequence[T], most: int) -> list[T]:
+    """Return at most so many of the values, evenly spread, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    step = (len(values) - 1) / (most - 1)
+    return [values[round(place * step)] for place in range(most)]
+
+
+def _trace_model(model: str, rows: Sequence[Row], law: Law | None, metric: Metric) -> Curve:
+    spots = [_spot(row.size, row.estimate(metric)) for row in rows if row.state == "done"]
+    label = model
+    if law:
+        wide = (law.exponent.high - law.exponent.low) / 2
+        label += f"  n^{law.exponent.mean:.2f} ± {wide:.2f}"
+    unsolved = [row.size for row in rows if row.state == "not solved"]
+    if unsolved:
+        label += f", not solved at n = {', '.join(map(str, unsolved[:3]))}" + "…" * (
+            len(unsolved) > 3
+        )
+    ends = (min(law.sizes), max(law.sizes)) if law else ()
+    line = tuple((float(size), law.predict(size)) for size in ends if law)
+    return Curve(model, label, tuple(spot for spot in spots if spot), line)
+
+
+def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
+    """Yield the paper's RBM and BOA on this family, at sizes near ours."""
+    family = name_family(rows[0].problem)
+    sizes = [row.size for row in rows if row.state == "done"]
+    for kind, like in (("RBM", ("rbm-paper", "rbm")), ("BOA", ("boa",))):
+        spots = tuple(
+            Spot(point.size, point.value, point.value, point.value)
+            for point in read_points()
+            if (point.family, point.model, point.metric)
+            == (family, kind, _PAPER_METRICS.get(metric))
+            and point.hidden in ("", "n/2")
+            and min(sizes) / _NEAR <= point.size <= max(sizes) * _NEAR
+        )
+        ours = [row for name in like for row in rows if row.eda.model.name == name]
+        if spots:
+            exponent = find_exponent(rows[0].problem, ours[0].eda.model, metric) if ours else None
+            growth = "" if exponent is None else f"  n^{exponent:.1f}"
+            yield Curve(ours[0].model if ours else "", f"the paper's {kind}{growth}", spots)
+
+
+def _spot_grid(rows: Sequence[Row], model: str, metric: Metric | None) -> Iterable[Spot]:
+    for row in rows:
+        if row.model == model and row.state == "done" and row.given is not None:
+            if metric is None:
+                share = row.solved / row.runs
+                yield Spot(row.given, share, share, share)
+            else:
+                spot = _spot(row.given, row.estimate(metric))
+                if spot:
+                    yield spot
+
+
+def _spot(x: int, estimate: Estimate | None) -> Spot | None:
+    """Return a point for logarithmic axes, or none where there is nothing above zero."""
+    if estimate is None or estimate.mean <= 0:
+        return None
+    return Spot(x, estimate.mean, max(estimate.low, estimate.mean / 1000), estimate.high)
+
+
+def _describe(spots: Sequence[Spot]) -> str:
+    first, last = spots[0], spots[-1]
+    if first is last:
+        return f"{format_value(first.mean)} at {first.x}"
+    return f"{format_value(first.mean)} at {first.x} to {format_value(last.mean)} at {last.x}"
+
+
+def format_value(value: float) -> str:
+    """Return a number of any kind: whole from a hundred on, two significant digits below."""
+    return format_count(value) if value >= 100 else format_seconds(value)

@@ -1,0 +1,277 @@
+"""What a model learned of a problem's structure, generation after generation.
+
+Weights are not stored, but a run can be repeated to the bit: chosen runs of a store are run again.
+"""
+
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.models.boa import FittedBOA
+from harmonium.models.rbm import FittedRBM
+from harmonium.problems import Problem, ProblemSpec, Structure
+from harmonium.problems.custom import importable
+from harmonium.reports.snapshot import Single, Snapshot
+from harmonium.search import Search, run
+from harmonium.search.threads import one_blas_thread
+from harmonium.studies.prose import format_duration
+from harmonium.studies.trial import read_trial
+
+DOUBLED: Final = float(np.log(2))
+"""A pair counts as learned by an RBM if one bit at least doubles the odds of the other."""
+CONTEXTS: Final = 16
+"""Parents over which a log odds ratio is averaged: of 16 and 64 the same pairs follow."""
+MAX_LENGTH: Final = 100
+"""Bits of a run that is repeated: a map of more is no longer readable."""
+MAX_SECONDS: Final = 3.0
+"""Time a run to be repeated may have taken."""
+BUDGET: Final = 12.0
+"""Seconds for all repeated runs of a report together."""
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Units:
+    """The hidden units of an RBM, and how far they capture the blocks of a problem.
+
+    A unit captures a block when most of the sum of its squared weights is on the block's bits.
+    """
+
+    weights: Matrix
+    """|W|: (length, hidden)."""
+    structure: Structure
+
+    @cached_property
+    def shares(self) -> Matrix:
+        """The share of each unit's squared weights on each block: (blocks, hidden)."""
+        return _share_blocks(self.weights, self.structure)
+
+    @property
+    def captured(self) -> float:
+        """Share of the units that capture a block."""
+        return float((self.shares.max(axis=0) > 0.5).mean())
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are captured, each by one unit at least."""
+        return int((self.shares.max(axis=1, initial=0.0, where=self.shares > 0.5) > 0).sum())
+
+    @cached_property
+    def chance(self) -> float:
+        """The share of units that would capture a block if the bits of each were shuffled."""
+        rng = np.random.default_rng(0)
+        draws = [
+            _share_blocks(rng.permuted(self.weights, axis=0), self.structure) for _ in range(20)
+        ]
+        return float(np.mean([shares.max(axis=0) > 0.5 for shares in draws]))
+
+    @property
+    def ordered(self) -> Matrix:
+        """|W| with units ordered by the block they respond to most: (length, hidden)."""
+        order = np.lexsort((-self.shares.max(axis=0), self.shares.argmax(axis=0)))
+        return self.weights[:, order]
+
+
+@dataclass(frozen=True)
+class Step:
+    """The pairs that the model of one generation has learned, against the true ones."""
+
+    generation: int
+    pairs: int
+    precision: float | None
+    """Share of the learned pairs that are true; none where nothing is learned."""
+    recall: float
+    """Share of the true pairs that are learned."""
+    captured: float | None
+    """Of an RBM: share of the hidden units that capture a block."""
+
+
+@dataclass
+class Learning:
+    """Follows a run, as the `callback` of `harmonium.run`, and notes what its model has learned.
+
+    Nothing is noted for models other than RBMs and BOA, or where the problem has no structure.
+    """
+
+    problem: Problem
+    deadline: float = float("inf")
+    """Of `time.monotonic`; the run is ended there."""
+    steps: list[Step] = field(default_factory=list)
+    pairs: Matrix | None = None
+    """Of the last model: sizes of log odds ratios (RBM), or 1 from parent to child (BOA)."""
+    units: Units | None = None
+
+    def __post_init__(self) -> None:
+        self.structure = read_structure(self.problem)
+        self.truth = mark_pairs(self.structure, self.problem.length)
+
+    def __call__(self, search: Search) -> bool:
+        """Take in a generation; return whether the time is over."""
+        if self.structure and isinstance(search.fitted, FittedRBM | FittedBOA):
+            self._learn(search.generation, search.fitted)
+        return time.monotonic() > self.deadline
+
+    @property
+    def density(self) -> float:
+        """Share of true pairs among all: what precision is by chance."""
+        return float(self.truth.sum() / max(1, self.truth.size - len(self.truth)))
+
+    def _learn(self, generation: int, fitted: FittedRBM | FittedBOA) -> None:
+        if isinstance(fitted, FittedBOA):
+            self.pairs = find_edges(fitted, len(self.truth))
+            learned = (self.pairs + self.pairs.T) > 0
+        else:
+            self.pairs = find_couplings(fitted)
+            learned = self.pairs >= DOUBLED
+            self.units = Units(np.abs(fitted.machine.W.astype(np.float64)), self.structure)
+        right, count = int((learned & self.truth).sum()), int(learned.sum())
+        self.steps.append(
+            Step(
+                generation=generation,
+                pairs=count // 2,
+                precision=right / count if count else None,
+                recall=right / int(self.truth.sum()),
+                captured=self.units.captured if self.units else None,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A stored run that was run again, and what its model learned."""
+
+    single: Single
+    learning: Learning
+
+
+def read_structure(problem: Problem) -> Structure:
+    """Return the groups of bits that interact, none where a problem does not tell."""
+    return problem.structure if isinstance(problem, ProblemSpec) else ()
+
+
+def mark_pairs(structure: Structure, length: int) -> NDArray[np.bool_]:
+    """Return which pairs of bits are together in a group: (length, length), symmetric."""
+    marked = np.zeros((length, length), dtype=np.bool_)
+    for group in structure:
+        for one, other in combinations(group, 2):
+            marked[one, other] = marked[other, one] = True
+    return marked
+
+
+def find_edges(fitted: FittedBOA, length: int) -> Matrix:
+    """Return 1 from parent (row) to child (column), otherwise 0: (length, length)."""
+    edges = np.zeros((length, length))
+    for parent, child in fitted.edges:
+        edges[parent, child] = 1.0
+    return edges
+
+
+def find_couplings(fitted: FittedRBM) -> Matrix:
+    """Return how strongly an RBM couples each pair of bits: (length, length), symmetric.
+
+    The size of the log odds ratio of two bits given all others, which an RBM has in closed form:
+    Σ over hidden units of log (1 + e^a11)(1 + e^a00) / (1 + e^a10)(1 + e^a01), where a are the
+    inputs of the unit with the two bits set to one and zero. The others are as in a parent, and the
+    mean over some parents is taken.
+    """
+    weights, _, biases = (part.astype(np.float64) for part in fitted.machine)
+    parents = fitted.parents[:CONTEXTS].astype(np.float64)
+    inputs = np.clip(parents @ weights + biases, -100.0, 100.0)  # e^100 squared is still a number
+    ratios = np.zeros((len(weights), len(weights)))
+    for unit in range(weights.shape[1]):
+        seen = np.flatnonzero(weights[:, unit])
+        off = np.exp(-parents[:, seen] * weights[seen, unit])  # e^a with a bit set to zero
+        on = off * np.exp(weights[seen, unit])
+        base = np.exp(inputs[:, unit])[:, None, None]
+        both, first = 1 + base * _outer(on, on), 1 + base * _outer(on, off)
+        neither, second = 1 + base * _outer(off, off), 1 + base * _outer(off, on)
+        ratios[np.ix_(seen, seen)] += np.log(both * neither / (first * second)).mean(axis=0)
+    np.fill_diagonal(ratios, 0.0)
+    return np.abs(ratios)
+
+
+def _outer(one: Matrix, other: Matrix) -> Matrix:
+    return one[:, :, None] * other[:, None, :]
+
+
+def _share_blocks(weights: Matrix, structure: Structure) -> Matrix:
+    """Return the share of each unit's squared weights on each block: (blocks, hidden)."""
+    squared = weights**2
+    total = squared.sum(axis=0)
+    on_blocks = np.stack([squared[list(group)].sum(axis=0) for group in structure])
+    shares: Matrix = on_blocks / np.where(total > 0, total, np.inf)
+    return shares
+
+
+def choose_runs(singles: Sequence[Single]) -> list[Single]:
+    """Return a run of each family and model that can show what was learned.
+
+    Of the runs that are short enough it is that of the largest size, and where possible of a size
+    that all models of the family have.
+    """
+    chosen: list[Single] = []
+    for family in dict.fromkeys(one.family for one in singles):
+        runs = [one for one in singles if one.family == family and _is_telling(one)]
+        short = [one for one in runs if one.outcome.wall_seconds <= MAX_SECONDS] or runs[:1]
+        sizes = {
+            model: {one.size for one in short if one.model == model} for model in _models(short)
+        }
+        common = set.intersection(*sizes.values()) if sizes else set()
+        chosen += [
+            one for one in short if one.size == max(common & sizes[one.model] or sizes[one.model])
+        ]
+    return chosen
+
+
+def _models(singles: Sequence[Single]) -> list[str]:
+    return list(dict.fromkeys(one.model for one in singles))
+
+
+def _is_telling(one: Single) -> bool:
+    """Whether a model that shows its pairs solved a problem in which some, not all, interact."""
+    problem, model = one.trial.problem, one.trial.eda.model
+    if not isinstance(model, RBM | BOA) or problem.length > MAX_LENGTH:
+        return False
+    return one.outcome.figures.solved and 0 < Learning(problem).density < 1
+
+
+def repeat_runs(
+    snapshot: Snapshot, known: dict[str, Learning | None], budget: float = BUDGET
+) -> tuple[list[Repeated], list[str]]:
+    """Run chosen runs of a store again; return them, and in words what had to be left out.
+
+    `known` is what was repeated before, by the key of the trial; new ones are added to it.
+    """
+    repeated: list[Repeated] = []
+    remarks: list[str] = []
+    end = time.monotonic() + budget
+    for one in choose_runs(snapshot.singles):
+        name = f"{one.family}, n = {one.size}, {one.model}"
+        key, seconds = one.trial.key, one.outcome.wall_seconds
+        if key not in known and seconds > min(MAX_SECONDS, end - time.monotonic()):
+            remarks.append(f"{name} is left out: the run took {format_duration(seconds)}.")
+            continue
+        if key not in known:
+            with importable(snapshot.study.folder):
+                known[key] = _repeat(one, end)
+        learning = known[key]
+        if learning is None:
+            remarks.append(f"{name} is left out: here the run went otherwise than it was stored.")
+        else:
+            repeated.append(Repeated(one, learning))
+    return repeated, remarks
+
+
+def _repeat(one: Single, end: float) -> Learning | None:
+    """Run a stored trial again; none if it did not go as it did, or takes too long here."""
+    trial = one.trial
+    learning = Learning(trial.problem, end)
+    with one_blas_thread():
+        result = run(trial.problem, trial.eda, stop=trial.stop, seed=trial.seed, callback=learning)
+    return learning if result.evaluations == one.outcome.figures.evaluations else None

@@ -1,0 +1,120 @@
+"""What a report shows of a store, read once and of one moment: a study may be running meanwhile."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from harmonium.studies.driver import read_walks
+from harmonium.studies.plans import Walk
+from harmonium.studies.scaling import Crossing, Law, Price, find_crossings, find_prices, fit_laws
+from harmonium.studies.store import Outcome, Overview, Store
+from harmonium.studies.study import Study
+from harmonium.studies.summary import Row, summarize
+from harmonium.studies.trial import Trial
+
+
+@dataclass(frozen=True)
+class Single:
+    """One stored run at the population that a plan came to."""
+
+    family: str
+    size: int
+    model: str
+    trial: Trial
+    outcome: Outcome
+    trace: dict[str, list[Any]] = field(default_factory=dict)
+    """By column, a value a generation; read for the runs that are drawn."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A study and what its store holds of it at one moment."""
+
+    study: Study
+    overview: Overview
+    taken: datetime
+    rows: tuple[Row, ...]
+    singles: tuple[Single, ...]
+    """The first run of each family, size and model that was measured."""
+    drawn: tuple[Single, ...]
+    """Those of them at the largest size of their family and model, with their traces."""
+
+    @property
+    def done(self) -> int:
+        """How many rows have come to an end, solved or not."""
+        return sum(row.state in ("done", "not solved", "failed") for row in self.rows)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is nothing left to run."""
+        return self.done == len(self.rows)
+
+    @property
+    def grid(self) -> bool:
+        """Whether populations were given, not found."""
+        return any(row.given is not None for row in self.rows)
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models, in the order of the study."""
+        return list(dict.fromkeys(row.model for row in self.rows))
+
+    @property
+    def families(self) -> list[str]:
+        """Names of the problem families, in the order of the study."""
+        return list(dict.fromkeys(row.family for row in self.rows))
+
+    @cached_property
+    def laws(self) -> list[Law]:
+        """How the cost of each family and model grows."""
+        return fit_laws(self.rows)
+
+    @cached_property
+    def crossings(self) -> list[Crossing]:
+        """Where the laws of two models cross."""
+        return find_crossings(self.laws)
+
+    @cached_property
+    def prices(self) -> list[Price]:
+        """Break-even prices of an evaluation."""
+        return find_prices(self.rows)
+
+
+def take_snapshot(store: Store) -> Snapshot:
+    """Read everything a report needs."""
+    with store.frozen():
+        study, walks = read_walks(store)
+        singles = _find_singles(walks)
+        largest = {(one.family, one.model): one for one in sorted(singles, key=_size)}
+        drawn = [one for one in singles if largest[one.family, one.model] is one]
+        return Snapshot(
+            study=study,
+            overview=store.overview(),
+            taken=datetime.now(UTC),
+            rows=tuple(summarize(walks)),
+            singles=tuple(singles),
+            drawn=tuple(_with_trace(one, store) for one in drawn),
+        )
+
+
+def _find_singles(walks: Sequence[Walk]) -> list[Single]:
+    """Return the first run of each family, size and model; on a grid of its largest population."""
+    found: dict[tuple[str, int, str], Single] = {}
+    for walk in sorted(walks, key=lambda walk: walk.case.instance or 0, reverse=True):
+        if walk.found and walk.found.measured:
+            case, measured = walk.case, walk.found.measured
+            where = (case.family, case.size, case.model)
+            found[where] = Single(*where, measured.trials[0], measured.outcomes[0])
+    cases = ((walk.case.family, walk.case.size, walk.case.model) for walk in walks)
+    return [found[where] for where in dict.fromkeys(cases) if where in found]
+
+
+def _with_trace(one: Single, store: Store) -> Single:
+    trace = store.trace(one.trial.key)
+    return Single(one.family, one.size, one.model, one.trial, one.outcome, trace)
+
+
+def _size(one: Single) -> int:
+    return one.size

@@ -1,0 +1,77 @@
+"""Numbers and findings of a study in words; the terminal and the report say the same."""
+
+import math
+from collections.abc import Callable, Sequence
+
+from harmonium.studies.scaling import Crossing, Price
+from harmonium.studies.summary import Estimate
+
+
+def describe_crossing(crossing: Crossing) -> str:
+    """Say in a sentence from which size on one model needs less than another."""
+    what = {"evaluations": "fewer evaluations", "cpu_total": "less CPU time"}[crossing.metric]
+    how = "" if crossing.measured else ", extrapolated"
+    low, high = crossing.size.low, crossing.size.high
+    known = f"95 % interval {low:,.0f} to {high:,.0f}" if high < 1e6 else "interval unbounded"
+    return (
+        f"{crossing.family}: {crossing.large} needs {what} than {crossing.small} from "
+        f"n ≈ {crossing.size.mean:,.0f} on ({known}{how})."
+    )
+
+
+def describe_price(price: Price) -> str:
+    """Say in a sentence what an evaluation must cost for the model with fewer of them to pay."""
+    where = f"{price.family}, n = {price.size}"
+    if price.seconds is None:
+        return (
+            f"{where}: {price.thrifty} is better than {price.cheap} whatever an evaluation costs."
+        )
+    return (
+        f"{where}: {price.thrifty} pays against {price.cheap} where one evaluation takes more than "
+        f"{format_duration(price.seconds)}."
+    )
+
+
+def choose_prices(prices: Sequence[Price]) -> list[Price]:
+    """Return the prices at the largest size of each family and pair."""
+    last: dict[tuple[str, frozenset[str]], Price] = {}
+    for price in prices:
+        pair = (price.family, frozenset((price.cheap, price.thrifty)))
+        if pair not in last or price.size > last[pair].size:
+            last[pair] = price
+    return list(last.values())
+
+
+def format_estimate(
+    estimate: Estimate | None, write: Callable[[float], str], *, spread: bool = False
+) -> str:
+    """Return the mean, and where asked how wide its interval is: "12,698 ±4%"."""
+    if estimate is None:
+        return "–"
+    return write(estimate.mean) + (format_spread(estimate) if spread else "")
+
+
+def format_spread(estimate: Estimate) -> str:
+    """Return half the width of an interval as a share of the mean."""
+    return f" ±{(estimate.high - estimate.low) / 2 / (abs(estimate.mean) or 1.0):.0%}"
+
+
+def format_count(value: float) -> str:
+    """Return a whole number with separators."""
+    return f"{value:,.0f}"
+
+
+def format_seconds(value: float) -> str:
+    """Return two significant digits, and never an exponent."""
+    if value <= 0:
+        return "0"
+    digits = max(0, 1 - math.floor(math.log10(value)))
+    return f"{value:,.{digits}f}"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a time in a unit that suits it: "7.0 µs", "12 s", "3.5 h"."""
+    for unit, scale in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
+        if seconds >= 1.5 * scale:
+            return f"{format_seconds(seconds / scale)} {unit}"
+    return f"{format_seconds(seconds / 1e-6)} µs"
