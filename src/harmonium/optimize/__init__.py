@@ -73,13 +73,14 @@ def maximize(
     returns True, or when it has evaluated `patience` (default 2) times as many rows as the best
     took without finding a better one. Ctrl-C returns the best so far.
 
-    `population` is the size of one population; by default several of doubling size take turns. `model`
-    is a model such as "rbm", "boa:max_parents=4" or RBM(); by default a short rule chooses.
+    `population` is the size of one population; by default several of doubling size take turns.
+    `model` is one such as "rbm", "boa:max_parents=4" or RBM(); by default a short rule chooses.
     `initial` are solutions known beforehand, `fixed` maps bits to the values they must have,
     `subset_size` is how many ones there must be, or the fewest and the most. `executor` evaluates
     rows elsewhere. Rows seen before are served from a `cache`. With on_error="worst" a row whose
-    evaluation fails counts as the worst. `checkpoint` is a file to `resume` from, `log` one that gets a
-    line of JSON a generation; `progress` shows a line on the terminal (by default if it is one).
+    evaluation fails counts as the worst. `checkpoint` is a file to `resume` from, `log` one that
+    gets a line of JSON a generation; `progress` shows a line on the terminal, by default if it is
+    one.
     """
     return _optimize(1.0, **{**locals()})
 

@@ -31,9 +31,8 @@ def choose_model(length: int, seconds: float) -> Choice:
         why = f"{cost}, at least {_format(price)}: the model with the fewest evaluations pays"
         return Choice(RBM(), "auto", why)
     if length > LONG:
-        return Choice(
-            UMDA(), "auto", f"{cost} and there are more than {LONG:,} bits: plain is fast"
-        )
+        why = f"{cost} and there are more than {LONG:,} bits: a plain model is fast"
+        return Choice(UMDA(), "auto", why)
     why = f"{cost}, less than {_format(price)}: a fast model pays"
     return Choice(BOA(), "worst", why)
 
@@ -47,5 +46,5 @@ def read_model(model: Model | str) -> Choice:
 def _format(seconds: float) -> str:
     for unit, scale in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= scale:
-            return f"{seconds / scale:.2g} {unit}"
-    return f"{seconds / 1e-6:.2g} µs"
+            return f"{seconds / scale:,.1f} {unit}"
+    return f"{seconds / 1e-6:.0f} µs"

@@ -75,7 +75,7 @@ class Stop(Spec):
         return waited >= self.stagnation * max(search.improved_at, _PATIENT * search.length)
 
 
-_PATIENT = 2000
+_PATIENT = 1000
 """Evaluations a bit that the best is taken to have cost at least: small populations get stuck soon,
 and what solves hard problems (5-traps, NK landscapes) comes after 1,000 to 3,000 a bit."""
 
