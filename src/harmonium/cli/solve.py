@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
 
@@ -11,28 +13,41 @@ from rich.console import Group
 from rich.table import Table
 
 from harmonium.bits import format_bits
+from harmonium.cli.optimize import optimize
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.models import MODELS
-from harmonium.problems import PROBLEMS, Problem
+from harmonium.problems import AnyProblem, Problem, parse_problem
+from harmonium.problems.custom import importable
 from harmonium.progress import Progress
 from harmonium.search import EDA, Result, Stop, run
 from harmonium.search.clock import PHASES
 from harmonium.search.compiling import compile_kernels
-from harmonium.specs import SpecError
+from harmonium.search.stopping import default_stop
+from harmonium.specs import SpecError, parse_scalar
+
+_OWN = "Functions and programs of your own"
 
 
 def solve(
     problem: Annotated[
-        str, typer.Argument(help="name:field=value,…; see `harmonium problems`", show_default=False)
-    ],
+        str | None,
+        typer.Argument(
+            help="name:field=value,… (see `harmonium problems`), module:function:field=value,… that"
+            " makes a problem, or with --length module:function, a function of a row of bits",
+            show_default=False,
+        ),
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
             help="name or name:field=value,…; repeat to compare; see `harmonium models`",
-            show_default="rbm",
+            show_default="rbm; auto for functions",
         ),
     ] = None,
-    population: Annotated[int, typer.Option(help="Size of the population, even.")] = 4000,
+    population: Annotated[
+        str,
+        typer.Option(help="Its size, even; auto: populations of doubling size take turns."),
+    ] = "auto",
     replacement: Annotated[
         str,
         typer.Option(
@@ -47,10 +62,20 @@ def solve(
         int, typer.Option(help="Seed of the first run; run r has seed + r - 1.", min=0)
     ] = 1,
     runs: Annotated[int, typer.Option(help="Independent runs of each model.", min=1)] = 1,
-    max_generations: Annotated[int, typer.Option(help="Stop after so many generations.")] = 100,
+    max_generations: Annotated[
+        int | None,
+        typer.Option(
+            help="Stop after so many generations.", show_default="100; none with auto", min=1
+        ),
+    ] = None,
     patience: Annotated[
-        int, typer.Option(help="Stop after so many generations without a better solution.")
-    ] = 20,
+        int | None,
+        typer.Option(
+            help="Stop after so many generations without a better solution.",
+            show_default="20; with auto by stagnation",
+            min=1,
+        ),
+    ] = None,
     max_evaluations: Annotated[
         int | None, typer.Option(help="Stop after so many evaluations.", show_default="none")
     ] = None,
@@ -63,11 +88,79 @@ def solve(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a run, as soon as it is done.")
     ] = False,
+    length: Annotated[
+        int | None,
+        typer.Option(help="Number of bits of a function or program.", rich_help_panel=_OWN, min=1),
+    ] = None,
+    command: Annotated[
+        str | None,
+        typer.Option(
+            help="A program that prints a number, {bits} in it for the bits; run without a shell.",
+            rich_help_panel=_OWN,
+        ),
+    ] = None,
+    lowest: Annotated[
+        bool, typer.Option("--minimize", help="As small as can be.", rich_help_panel=_OWN)
+    ] = False,
+    target: Annotated[
+        float | None, typer.Option(help="Stop when this is reached.", rich_help_panel=_OWN)
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Evaluate with so many processes, or threads for --command.",
+            show_default="1; all cores for --command",
+            rich_help_panel=_OWN,
+            min=1,
+            max=4096,
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(help="Seconds a program may take.", rich_help_panel=_OWN, min=0.001),
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option(help="A failed evaluation: raise or worst.", rich_help_panel=_OWN)
+    ] = "raise",
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Save the search here, to resume from Python.", rich_help_panel=_OWN),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Append a line of JSON a generation.", rich_help_panel=_OWN),
+    ] = None,
 ) -> int:
-    """Solve PROBLEM with one or more models and tell what happened."""
-    task = PROBLEMS.parse(problem)
+    """Solve PROBLEM with one or more models, or optimise a function of your own."""
+    size = parse_scalar(population)
+    if command is not None or length is not None:
+        options: dict[str, Any] = {
+            "model": (model or ["auto"])[0],
+            "population": size,
+            "seed": seed,
+            "target": target,
+            "max_evaluations": max_evaluations,
+            "max_seconds": max_wall_seconds,
+            "on_error": on_error,
+            "checkpoint": checkpoint,
+            "log": log,
+        }
+        return optimize(
+            problem,
+            command,
+            length,
+            lowest=lowest,
+            workers=workers,
+            timeout=timeout,
+            as_json=as_json,
+            options=options,
+        )
+    if problem is None:
+        raise SpecError("no problem is given; see `harmonium problems`")
+    with importable(Path.cwd()):
+        task = parse_problem(problem)
     settings: dict[str, Any] = {
-        "population": population,
+        "population": size,
         "tournament": tournament,
         "pairing": pairing,
         "replacement": replacement,
@@ -75,29 +168,35 @@ def solve(
     edas = [EDA(MODELS.parse(text), **settings) for text in model or ["rbm"]]
     if len(set(edas)) < len(edas):
         raise SpecError("the same model is given twice; --runs repeats a model")
-    stop = Stop(
-        max_generations=max_generations,
-        patience=patience,
+    suitable = default_stop(edas[0])
+    stop = replace(
+        suitable,
+        max_generations=max_generations or suitable.max_generations,
+        patience=patience or suitable.patience,
         max_evaluations=max_evaluations,
         max_cpu_seconds=max_cpu_seconds,
         max_wall_seconds=max_wall_seconds,
     )
+    return _run_all(task, edas, stop, range(seed, seed + runs), as_json)
+
+
+def _run_all(task: AnyProblem, edas: list[EDA], stop: Stop, seeds: range, as_json: bool) -> int:
+    """Run each EDA with each seed, and show what came of it; also of what an interrupt left."""
     results: list[Result] = []
-    planned = runs * len(edas)
     try:
         with Progress(messages()) as progress:
             progress.prepare()
             for eda in edas:
                 compile_kernels(task, eda)
             for eda in edas:
-                for number in range(runs):
-                    progress.begin(f"{eda.model}, run {number + 1} of {runs}", task.optimum)
-                    result = run(task, eda, stop=stop, seed=seed + number, callback=progress.show)
+                for number, seed in enumerate(seeds, start=1):
+                    progress.begin(f"{eda.model}, run {number} of {len(seeds)}", task.optimum)
+                    result = run(task, eda, stop=stop, seed=seed, callback=progress.show)
                     results.append(result)
                     if as_json:
                         typer.echo(json.dumps(result.to_dict(), ensure_ascii=False))
     except KeyboardInterrupt:
-        complain(f"interrupted after {len(results)} of {planned} runs")
+        complain(f"interrupted after {len(results)} of {len(seeds) * len(edas)} runs")
         return 1
     finally:
         if results and not as_json:
@@ -112,7 +211,7 @@ def solve(
 def _show(problem: Problem, results: list[Result]) -> Group:
     """Return every run, and where there is something to compare, the models side by side."""
     goal = "unknown" if problem.optimum is None else f"{problem.optimum:g}"
-    head = f"{problem}: {problem.length} bits, optimum {goal}, population {results[0].population:,}"
+    head = f"{problem}: {problem.length} bits, optimum {goal}"
     parts: list[Any] = [head, _list_runs(results)]
     if len(results) > 1:
         parts += [_compare(results), _FOOTNOTE]
@@ -125,13 +224,14 @@ _FOOTNOTE = "Means: evaluations over the solved runs, CPU seconds over all."
 def _list_runs(results: list[Result]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", overflow="fold")
-    for name in ("seed", "best", "evaluations", "generations", "CPU s"):
+    for name in ("seed", "population", "best", "evaluations", "generations", "CPU s"):
         table.add_column(name, justify="right")
     table.add_column("ended by")
     for result in results:
         table.add_row(
             result.model,
             str(result.seed),
+            f"{result.population:,}",
             f"{result.best_fitness:.6g}",
             f"{result.evaluations:,}",
             str(result.generations),

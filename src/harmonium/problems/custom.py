@@ -10,7 +10,7 @@ import importlib.machinery
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,13 +81,8 @@ def make_problem(name: str, settings: Mapping[str, Any]) -> AnyProblem:
     """Make the problem of this name, or by the function at this path."""
     if name in PROBLEMS or not _PATH.match(name):
         return PROBLEMS.make(name, settings)
-    module_name, _, function_name = name.partition(":")
-    module = _import(name, module_name)
-    function: Any = module
-    for part in function_name.split("."):
-        function = getattr(function, part, None)
-    if not callable(function):
-        raise SpecError(f"{name}: {module_name} has no function or class {function_name!r}")
+    function = find_function(name)
+    module = sys.modules[name.partition(":")[0]]
     _check_settings(name, settings)
     try:
         made = function(**settings)
@@ -104,6 +99,20 @@ def make_problem(name: str, settings: Mapping[str, Any]) -> AnyProblem:
             "an object with length, optimum (or None) and __call__(bits)"
         )
     return Custom(name, tuple(sorted(settings.items())), _hash_source(module), made)
+
+
+def find_function(path: str) -> Callable[..., Any]:
+    """Return the function, class or other callable at `module:function`."""
+    module_name, _, function_name = path.partition(":")
+    if not _PATH.match(path):
+        raise SpecError(f"{path!r} is no path of a function; write module:function")
+    function: Any = _import(path, module_name)
+    for part in function_name.split("."):
+        function = getattr(function, part, None)
+    if not callable(function):
+        raise SpecError(f"{path}: {module_name} has no function or class {function_name!r}")
+    found: Callable[..., Any] = function
+    return found
 
 
 def _check_settings(name: str, settings: Mapping[str, Any]) -> None:
