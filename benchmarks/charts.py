@@ -43,6 +43,10 @@ def draw_evaluations() -> alt.Chart:
     """Draw the evaluations at the smallest sufficient population, ours beside the paper's."""
     points = []
     for row in read("evaluations.jsonl"):
+        if (row["problem"], row["replacement"]) == ("onemax:100", "keep-parents"):
+            continue  # umda
+        if (row["problem"], row["model"], row["replacement"]) == ("onemax:100", "rbm", "worst"):
+            continue
         points.append((row["problem"], f"our {row['model'].partition(':')[0]}", row["evaluations"]))
         points.append((row["problem"], "paper's RBM", row["paper_rbm"]))
         points.append((row["problem"], "paper's BOA", row["paper_boa"]))
