@@ -93,7 +93,7 @@ def _describe_left(optimization: "Optimization") -> str:
     left: list[float] = []
     if stop.max_wall_seconds is not None:
         left.append(stop.max_wall_seconds - seconds)
-    if stop.max_evaluations is not None and optimization.evaluator.calls:
-        done = optimization.evaluator.calls / stop.max_evaluations
+    if optimization.budget is not None and optimization.evaluator.calls:
+        done = optimization.evaluator.calls / optimization.budget
         left.append(seconds / done - seconds)
     return f" · at most {max(0.0, min(left)):.0f} s left" if left else ""

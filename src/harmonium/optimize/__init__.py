@@ -138,16 +138,19 @@ def _optimize(
     seed = secrets.randbits(32) if seed is None else check_seed(seed)
     evaluator = Evaluator(function, length, batch, sign, executor, cache, on_error)
     plain = EDA(BOA(), population=population)
-    stop = _make_stop(plain, max_evaluations, max_seconds, patience)
+    stop = _make_stop(plain, max_seconds, patience)
+    budget = _check_budget(max_evaluations)
     choice = (
-        _choose(evaluator, plain, constraints, seed, max_evaluations)
+        _choose(evaluator, plain, constraints, seed, budget)
         if model == "auto"
         else read_model(model)
     )
     eda = EDA(choice.model, population=population, replacement=choice.replacement)
     compile_kernels(None, eda)
     aim = None if target is None else float(target) * sign
-    optimization = Optimization(evaluator, constraints, eda, choice.why, stop, aim, seed, known)
+    optimization = Optimization(
+        evaluator, constraints, eda, choice.why, stop, budget, aim, seed, known
+    )
     file = None if checkpoint is None else Path(checkpoint)
     return _carry_out(optimization, callback, log, file, progress)
 
@@ -193,21 +196,28 @@ def _choose(
     rows = eda.start(evaluator.length, seed).ask()[:_MEASURED][:budget]
     if constraints.active:
         rows, _ = constraints.repair(rows, np.random.default_rng(seed))
-    evaluator(rows)
+    evaluator(rows[:1])  # the first call may compile or load something
+    calls, seconds = evaluator.calls, evaluator.seconds
+    evaluator(rows[1:])
     evaluator.requested -= len(rows)  # they will be asked for again
-    return choose_model(evaluator.length, evaluator.seconds / max(1, evaluator.calls))
+    cost = (evaluator.seconds - seconds) / max(1, evaluator.calls - calls)
+    return choose_model(evaluator.length, cost)
 
 
-def _make_stop(
-    eda: EDA, max_evaluations: int | None, max_seconds: float | None, patience: float | None
-) -> Stop:
+def _make_stop(eda: EDA, max_seconds: float | None, patience: float | None) -> Stop:
     stop = default_stop(eda)
     return replace(
         stop,
-        max_evaluations=max_evaluations,
         max_wall_seconds=max_seconds,
         stagnation=stop.stagnation if patience is None else patience,
     )
+
+
+def _check_budget(max_evaluations: int | None) -> int | None:
+    whole = isinstance(max_evaluations, int | np.integer) and not isinstance(max_evaluations, bool)
+    if max_evaluations is not None and (not whole or max_evaluations < 1):
+        raise ValueError(f"max_evaluations is {max_evaluations!r}; expected a number of at least 1")
+    return max_evaluations
 
 
 def _check(function: object, length: object, on_error: object, executor: object) -> int:

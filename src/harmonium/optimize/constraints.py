@@ -52,6 +52,8 @@ def make_constraints(
     length: int, fixed: Fixed | None, subset_size: SubsetSize | None
 ) -> Constraints:
     """Check what the user asks for, and say what cannot be."""
+    if not isinstance(fixed, Mapping | None):
+        raise TypeError(f"fixed is {fixed!r}; expected bits and their values, such as {{3: 1}}")
     places, values = [], []
     for place, value in (fixed or {}).items():
         if isinstance(place, bool) or not isinstance(place, int | np.integer):

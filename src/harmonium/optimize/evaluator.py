@@ -5,7 +5,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -53,10 +53,26 @@ class Evaluator:
     cache: dict[bytes, float] = field(default_factory=dict)
     """By packed bits; NaN for a failure."""
     _warned: bool = False
+    _wrong: str = ""
+    """What the function did wrong last."""
+
+    def afford(self, bits: Bits, calls: int) -> int:
+        """Return how many of these rows, from the first on, can be had for so many calls."""
+        if not self.cached or len(bits) <= calls:
+            return min(len(bits), calls)
+        new: set[bytes] = set()
+        for number, row in enumerate(np.packbits(bits, axis=1)):
+            if (key := row.tobytes()) not in self.cache:
+                new.add(key)
+            if len(new) > calls:
+                return number
+        return len(bits)
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, a failure's as the worst; raise where that is asked."""
         self.requested += len(bits)
+        if not len(bits):
+            return np.empty(0)
         if not self.cached:
             return self._settle(self._compute(bits))
         keys = [row.tobytes() for row in np.packbits(bits, axis=1)]
@@ -79,8 +95,8 @@ class Evaluator:
             self.worst = min(self.worst, float(fitness[~failed].min()))
         elif not np.isfinite(self.worst):
             raise EvaluationError(
-                f"the function failed for all of the first {len(fitness)} rows; expected a finite "
-                "number for some"
+                f"the function failed for all of the first {len(fitness)} rows, and {self._wrong} "
+                "for the last; expected a finite number for some"
             )
         return np.where(failed, self.worst, fitness)
 
@@ -99,7 +115,7 @@ class Evaluator:
         spent = 0.0
         for rows, seconds, answers in self._call(bits):
             spent += seconds
-            values += _read(answers, rows)
+            values += self._read(answers, rows)
         self._judge_executor(time.perf_counter() - started, spent, len(bits))
         self.calls += len(bits)
         self.seconds += spent
@@ -115,36 +131,50 @@ class Evaluator:
             return
         workers = getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
         chunks = np.array_split(bits, min(len(bits), 4 * workers))
-        futures = [
-            self.executor.submit(evaluate, self.function, chunk, self.batch) for chunk in chunks
-        ]
+        futures: list[Future[tuple[float, Any]]] = []
         try:
+            for chunk in chunks:
+                futures.append(self.executor.submit(evaluate, self.function, chunk, self.batch))
             for chunk, future in zip(chunks, futures, strict=True):
                 yield len(chunk), *future.result()
-        except BaseException:
+        except Exception as error:  # the function's own are part of the answer
+            raise EvaluationError(
+                f"the executor failed: {type(error).__name__}: {error}; for processes the function "
+                "must be one that can be imported, and must not end them"
+            ) from error
+        finally:
             for future in futures:
                 future.cancel()
-            raise
+
+    def _read(self, answers: Any, rows: int) -> list[Any]:
+        """Return a value for each row of a chunk."""
+        if isinstance(answers, Failure):
+            return [answers] * rows
+        if isinstance(answers, np.ndarray) and answers.shape == (rows, 1):
+            answers = answers[:, 0]
+        if isinstance(answers, np.ndarray) and answers.shape != (rows,):
+            words = (
+                f"gave an array of shape {answers.shape} for {rows} rows; expected ({rows},), one "
+                "number a row"
+            )
+            if self.on_error == "raise":
+                raise EvaluationError(f"the function {words}")
+            return [Failure(words)] * rows
+        return list(answers)
 
     def _check(self, value: Any, number: int, of: int | None) -> float:
         """Return a value as a float; NaN for a failure, where failures are allowed."""
-        try:
-            answer = float(value)
-            wrong = "" if np.isfinite(answer) else f"gave {answer}"
-        except (TypeError, ValueError):
-            answer = np.nan
-            wrong = (
-                f"raised {value.words}" if isinstance(value, Failure) else f"gave {value!r:.100}"
-            )
+        answer, wrong = _read_number(value)
         if not wrong:
             return answer
         if self.on_error == "raise":
             where = f"row {number}" if of is None else f"row {number} of {of}"
-            trace = f"\\n{value.trace}" if isinstance(value, Failure) else ""
+            trace = f"\n{value.trace}" if isinstance(value, Failure) else ""
             raise EvaluationError(
                 f"the function {wrong} for {where}; expected a finite number, or pass "
                 f'on_error="worst" to go on{trace}'
             )
+        self._wrong = wrong
         self.failures += 1
         return np.nan
 
@@ -163,10 +193,10 @@ class Evaluator:
 
 @dataclass(frozen=True)
 class Failure:
-    """What a function raised; travels between processes."""
+    """What went wrong instead of a value; travels between processes."""
 
     words: str
-    trace: str
+    trace: str = ""
 
 
 def evaluate(function: Function, bits: Bits, batch: bool) -> tuple[float, Any]:
@@ -189,21 +219,22 @@ def evaluate(function: Function, bits: Bits, batch: bool) -> tuple[float, Any]:
 
 
 def _make_failure(error: Exception) -> Failure:
-    return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+    return Failure(f"raised {type(error).__name__}: {error}", traceback.format_exc())
 
 
-def _read(answers: Any, rows: int) -> list[Any]:
-    """Return a value for each row of a chunk."""
-    if isinstance(answers, Failure):
-        return [answers] * rows
-    if isinstance(answers, np.ndarray) and answers.shape != (rows,):
-        if answers.shape == (rows, 1):
-            return list(answers[:, 0])
-        raise EvaluationError(
-            f"the function gave an array of shape {answers.shape} for {rows} rows; expected "
-            f"({rows},), one number a row"
-        )
-    return list(answers)
+def _read_number(value: Any) -> tuple[float, str]:
+    """Return a value as a float, and what is wrong with it."""
+    if isinstance(value, Failure):
+        return np.nan, value.words
+    try:
+        if isinstance(value, str | bytes | complex):  # `float` would read or cut them
+            raise TypeError
+        answer = float(value)
+    except OverflowError:
+        return np.nan, "gave a number too large for a float"
+    except (TypeError, ValueError):
+        return np.nan, f"gave {value!r:.100}"
+    return answer, "" if np.isfinite(answer) else f"gave {answer}"
 
 
 def pack_cache(cache: dict[bytes, float], length: int) -> tuple[NDArray[np.uint8], Fitness]:

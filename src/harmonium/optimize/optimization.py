@@ -39,6 +39,8 @@ class Optimization:
     why: str
     """Why this model."""
     stop: Stop
+    budget: int | None
+    """Calls of the function at most; rows served from the cache are free."""
     target: float | None
     """In terms of the fitness, which is maximised."""
     seed: int
@@ -116,15 +118,14 @@ class Optimization:
     def _step(self) -> None:
         """Ask, evaluate and tell; no more rows than the budget has left."""
         bits = self.search.ask()
-        if self.stop.max_evaluations is not None:
-            bits = bits[: self.stop.max_evaluations - self.evaluator.calls]
+        if self.budget is not None:
+            bits = bits[: self.budget - self.evaluator.calls]
         with self.search.clock.charge("fitness"):
             fitness = self.evaluator(bits)
         self.search.tell(bits, fitness)
 
     def _judge(self) -> str | None:
-        budget = self.stop.max_evaluations
-        if budget is not None and self.evaluator.calls >= budget:
+        if self.budget is not None and self.evaluator.calls >= self.budget:
             reached = is_solved(self.search.best_fitness, self.target)
             return "optimum" if reached else "evaluations"
         return self.stop.reason(self.search, self.target, self.seconds)
@@ -169,6 +170,7 @@ class Optimization:
                 "eda": to_dict(self.eda),
                 "why": self.why,
                 "stop": to_dict(self.stop),
+                "budget": self.budget,
                 "repairs": self.repairs,
                 "stride": self.stride,
                 "trace": [vars(row) for row in self.trace],
@@ -210,6 +212,7 @@ def restore(snapshot: Snapshot, function: Callable[[Any], Any], path: Path) -> O
             eda=make(EDA, _without_name(settings)),
             why=facts["why"],
             stop=make(Stop, _without_name(facts["stop"])),
+            budget=facts["budget"],
             target=None if np.isnan(target) else target,
             seed=facts["seed"],
             initial=arrays["initial"],

@@ -1,0 +1,170 @@
+"""`maximize` beside GOMEA (parameter-less, black box) and a plain GA of pymoo, on Python functions.
+
+    pip install 'harmonium[bench]'
+    python benchmarks/rivals.py [--seeds 5] [--max-evaluations 500000]
+
+Everybody gets the same function of one row, a target (the optimum), a seed and a budget, and nothing
+else. Prints a line a solver and problem, whoever wins: runs solved, and means over all runs of calls
+of the function and of seconds. Also writes rivals.jsonl.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import gomea
+import numpy as np
+from pymoo.algorithms.soo.nonconvex.ga import GA
+from pymoo.core.problem import ElementwiseProblem
+from pymoo.core.termination import Termination
+from pymoo.operators.crossover.ux import UX
+from pymoo.operators.mutation.bitflip import BitflipMutation
+from pymoo.operators.sampling.rnd import BinaryRandomSampling
+from pymoo.optimize import minimize
+
+import harmonium as hm
+
+PROBLEMS = (
+    "onemax:length=200",
+    "trap:length=60,order=5",
+    "hiff:length=64",
+    "nk:length=40,k=4,neighbors=ring",
+    "maxsat:length=50,clauses=200",
+)
+
+
+class Run(NamedTuple):
+    """What a solver did with one seed."""
+
+    solved: bool
+    evaluations: int
+    seconds: float
+
+
+class Counted:
+    """A problem as a plain function of one row, which counts its calls."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem, self.calls, self.best = problem, 0, -np.inf
+
+    def __call__(self, row: np.ndarray) -> float:
+        """Return the fitness of a row."""
+        self.calls += 1
+        value = float(self.problem(np.asarray(row, dtype=np.uint8)[None])[0])
+        self.best = max(self.best, value)
+        return value
+
+
+def run_harmonium(model: str) -> Callable[[Counted, int, int], None]:
+    """Return a solver that calls `maximize`."""
+
+    def solve(function: Counted, seed: int, budget: int) -> None:
+        hm.maximize(
+            function,
+            function.problem.length,
+            model=model,
+            target=function.problem.optimum,
+            max_evaluations=budget,
+            seed=seed,
+        )
+
+    return solve
+
+
+def run_gomea(function: Counted, seed: int, budget: int) -> None:
+    """Run GOMEA with a linkage tree; its population grows by itself."""
+
+    class BlackBox(gomea.fitness.BBOFitnessFunctionDiscrete):
+        def objective_function(self, objective_index: int, variables: np.ndarray) -> float:
+            return function(variables)
+
+    fitness = BlackBox(function.problem.length, value_to_reach=function.problem.optimum - 1e-9)
+    linkage = gomea.linkage.LinkageTree()
+    search = gomea.DiscreteGOMEA(
+        fitness=fitness,
+        linkage_model=linkage,
+        max_number_of_evaluations=budget,
+        random_seed=seed,
+    )
+    search.run()
+
+
+def run_pymoo(function: Counted, seed: int, budget: int) -> None:
+    """Run pymoo's GA as its documentation sets it up for bits: 200 solutions, uniform crossover."""
+
+    class Problem(ElementwiseProblem):
+        def __init__(self) -> None:
+            super().__init__(n_var=function.problem.length, n_obj=1, xl=0, xu=1, vtype=bool)
+
+        def _evaluate(self, x: np.ndarray, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+            out["F"] = -function(x)
+
+    class Done(Termination):
+        def _update(self, algorithm: Any) -> float:
+            reached = function.best >= function.problem.optimum - 1e-9
+            return 1.0 if reached or function.calls >= budget else 0.0
+
+    algorithm = GA(
+        pop_size=200,
+        sampling=BinaryRandomSampling(),
+        crossover=UX(),
+        mutation=BitflipMutation(),
+        eliminate_duplicates=True,
+    )
+    minimize(Problem(), algorithm, Done(), seed=seed)
+
+
+SOLVERS: dict[str, Callable[[Counted, int, int], None]] = {
+    "maximize (auto)": run_harmonium("auto"),
+    "maximize (rbm)": run_harmonium("rbm"),
+    "maximize (boa)": run_harmonium("boa"),
+    "gomea": run_gomea,
+    "pymoo GA": run_pymoo,
+}
+
+
+def measure(name: str, problem: Any, seeds: int, budget: int) -> Iterator[Run]:
+    """Yield a run for each seed."""
+    for seed in range(1, seeds + 1):
+        function = Counted(problem)
+        started = time.perf_counter()
+        SOLVERS[name](function, seed, budget)
+        seconds = time.perf_counter() - started
+        yield Run(function.best >= problem.optimum - 1e-9, function.calls, seconds)
+
+
+def main() -> None:
+    """Print the table, and write it down."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--max-evaluations", type=int, default=500_000)
+    options = parser.parse_args()
+    lines = []
+    for text in PROBLEMS:
+        problem = hm.PROBLEMS.parse(text)
+        for name in SOLVERS:
+            runs = list(measure(name, problem, options.seeds, options.max_evaluations))
+            row = {
+                "problem": text,
+                "solver": name,
+                "solved": sum(run.solved for run in runs),
+                "runs": len(runs),
+                "evaluations": fmean(run.evaluations for run in runs),
+                "seconds": fmean(run.seconds for run in runs),
+            }
+            lines.append(json.dumps(row) + "\n")
+            sys.stdout.write(
+                f"{text:32} {name:16} {row['solved']} of {row['runs']}"
+                f" {row['evaluations']:10,.0f} {row['seconds']:8.2f} s\n"
+            )
+            sys.stdout.flush()
+    Path(__file__).with_name("rivals.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

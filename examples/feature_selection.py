@@ -1,0 +1,30 @@
+"""Choose at most ten of thirty measurements of breast tumours to tell benign from malignant.
+
+A real data set that comes with scikit-learn; the fitness is the accuracy of a nearest-neighbour
+classifier in five-fold cross-validation, less a little for each feature.
+"""
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import harmonium as hm
+
+patients = load_breast_cancer()
+classifier = make_pipeline(StandardScaler(), KNeighborsClassifier(n_neighbors=5))
+
+
+def accuracy(bits: np.ndarray) -> float:
+    """Return the cross-validated accuracy with the features whose bit is one."""
+    chosen = patients.data[:, bits == 1]
+    return cross_val_score(classifier, chosen, patients.target, cv=5).mean() - 0.001 * bits.sum()
+
+
+result = hm.maximize(accuracy, length=30, subset_size=(1, 10), max_evaluations=400, seed=1)
+everything = accuracy(np.ones(30, dtype=np.uint8))
+names = ", ".join(patients.feature_names[result.x == 1])
+print(f"{result.fun:.4f} with {result.x.sum()} features ({names})")
+print(f"{everything:.4f} with all 30; {result.nfev} evaluations, model {result.model}")

@@ -1,0 +1,30 @@
+"""Every example runs, and says what it should."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SAYS = {
+    "ask_tell": "best 80 of 80",
+    "feature_selection": "with all 30",
+    "knapsack": "worth 3372 of at most 3372",
+    "max_cut": "128 of 128 edges are cut",
+    "parallel": "best 80 after",
+}
+
+
+def test_all_examples_are_here() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAYS)
+def test_example_runs(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert SAYS[name] in done.stdout
