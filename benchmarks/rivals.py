@@ -3,9 +3,9 @@
     pip install 'harmonium[bench]'
     python benchmarks/rivals.py [--seeds 5] [--max-evaluations 500000]
 
-Everybody gets the same function of one row, a target (the optimum), a seed and a budget, and nothing
-else. Prints a line a solver and problem, whoever wins: runs solved, and means over all runs of calls
-of the function and of seconds. Also writes rivals.jsonl.
+Everybody gets the same function of one row, a target (the optimum), a seed and a budget, nothing
+else. Prints a line a solver and problem, whoever wins: runs solved, and means over all runs of
+calls of the function and of seconds. Also writes rivals.jsonl.
 """
 
 import argparse
