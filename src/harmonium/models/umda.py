@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from harmonium.bits import Bits
 from harmonium.models.base import Fitted, Model
 
+_BLOCK = 1024
+"""Rows drawn at a time."""
+
 
 @dataclass(frozen=True)
 class UMDA(Model):
@@ -37,5 +40,8 @@ class FittedUMDA:
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Draw each bit with its frequency."""
-        draws = rng.random((count, self.marginals.size))
-        return (draws < self.marginals).astype(np.uint8)
+        rows = np.empty((count, self.marginals.size), dtype=np.uint8)
+        for first in range(0, count, _BLOCK):  # the draws are eight times as large as the bits
+            block = rows[first : first + _BLOCK]
+            np.less(rng.random(block.shape), self.marginals, out=block.view(np.bool_))
+        return rows

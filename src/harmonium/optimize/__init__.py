@@ -3,6 +3,7 @@
 import os
 import secrets
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -140,18 +141,20 @@ def _optimize(
     plain = EDA(BOA(), population=population)
     stop = _make_stop(plain, max_seconds, patience)
     budget = _check_budget(max_evaluations)
+    file = _check_path(checkpoint)
+    started = time.perf_counter()
     choice = (
-        _choose(evaluator, plain, constraints, seed, budget)
+        _choose(evaluator, plain, constraints, known, seed, budget)
         if model == "auto"
         else read_model(model)
     )
+    seconds = time.perf_counter() - started
     eda = EDA(choice.model, population=population, replacement=choice.replacement)
     compile_kernels(None, eda)
     aim = None if target is None else float(target) * sign
     optimization = Optimization(
-        evaluator, constraints, eda, choice.why, stop, budget, aim, seed, known
+        evaluator, constraints, eda, choice.why, stop, budget, aim, seed, known, seconds=seconds
     )
-    file = None if checkpoint is None else Path(checkpoint)
     return _carry_out(optimization, callback, log, file, progress)
 
 
@@ -190,18 +193,19 @@ def _carry_out(
 
 
 def _choose(
-    evaluator: Evaluator, eda: EDA, constraints: Constraints, seed: int, budget: int | None
+    evaluator: Evaluator,
+    eda: EDA,
+    constraints: Constraints,
+    known: Bits,
+    seed: int,
+    budget: int | None,
 ) -> Choice:
     """Time the first rows, which are the same for every model, and choose by what they took."""
-    rows = eda.start(evaluator.length, seed).ask()[:_MEASURED][:budget]
-    if constraints.active:
-        rows, _ = constraints.repair(rows, np.random.default_rng(seed))
-    evaluator(rows[:1])  # the first call may compile or load something
-    calls, seconds = evaluator.calls, evaluator.seconds
-    evaluator(rows[1:])
-    evaluator.requested -= len(rows)  # they will be asked for again
-    cost = (evaluator.seconds - seconds) / max(1, evaluator.calls - calls)
-    return choose_model(evaluator.length, cost)
+    first = eda.start(evaluator.length, seed, lambda bits, rng: constraints.repair(bits, rng)[0])
+    rows = np.concatenate([known, first.ask()])[:_MEASURED]
+    if budget is not None:  # without a cache these calls are lost
+        rows = rows[: budget if evaluator.cached else budget // 10]
+    return choose_model(evaluator.length, evaluator.measure(rows))
 
 
 def _make_stop(eda: EDA, max_seconds: float | None, patience: float | None) -> Stop:
@@ -217,7 +221,16 @@ def _check_budget(max_evaluations: int | None) -> int | None:
     whole = isinstance(max_evaluations, int | np.integer) and not isinstance(max_evaluations, bool)
     if max_evaluations is not None and (not whole or max_evaluations < 1):
         raise ValueError(f"max_evaluations is {max_evaluations!r}; expected a number of at least 1")
-    return max_evaluations
+    return None if max_evaluations is None else int(max_evaluations)
+
+
+def _check_path(checkpoint: str | os.PathLike[str] | None) -> Path | None:
+    if checkpoint is None:
+        return None
+    file = Path(checkpoint)
+    if file.is_dir() or not file.parent.is_dir():
+        raise FileNotFoundError(f"checkpoint is {file}; expected a file in a folder that is there")
+    return file
 
 
 def _check(function: object, length: object, on_error: object, executor: object) -> int:

@@ -17,14 +17,23 @@ from harmonium.bits import Bits, Fitness
 OnError = Literal["raise", "worst"]
 Function = Callable[[Any], Any]
 
-CACHE_BYTES = 200_000_000
-"""What the cache may hold, about; the oldest go first."""
+CACHE_BYTES = 150_000_000
+"""What the cache may take, about; the oldest rows go first."""
+
+_PIECE = 8_000_000
+"""Bits a function of batches gets at once at most: what it makes of them is larger by far."""
+
+_OVERHEAD = 180
+"""Bytes that Python needs for an entry of a dictionary, its key and its value."""
 
 
 class EvaluationError(ValueError):
-    """A function raised, or gave no finite number; `result` has the best found so far."""
+    """A function raised, or gave no finite number."""
 
+    x: Bits | None = None
+    """The row for which it did; none where that is not known."""
     result: Any = None
+    """The best found so far; none if that was nothing."""
 
 
 @dataclass
@@ -48,8 +57,10 @@ class Evaluator:
     """Rows of which the function raised or gave no finite number."""
     seconds: float = 0.0
     """Spent inside the function, wherever it ran."""
+    elapsed: float = 0.0
+    """Time on the clock until all answers were there."""
     worst: float = np.inf
-    """The lowest fitness seen: what a failure counts as."""
+    """The lowest fitness seen; a failure counts as a little less."""
     cache: dict[bytes, float] = field(default_factory=dict)
     """By packed bits; NaN for a failure."""
     _warned: bool = False
@@ -70,11 +81,25 @@ class Evaluator:
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, a failure's as the worst; raise where that is asked."""
-        self.requested += len(bits)
+        return self._settle(self._look_up(bits)) if len(bits) else np.empty(0)
+
+    def measure(self, bits: Bits) -> float:
+        """Return the seconds of a call, measured with rows that will be asked for again."""
         if not len(bits):
-            return np.empty(0)
+            return 0.0
+        self._look_up(bits[:1])  # the first call may compile or load something
+        calls, seconds = self.calls, self.seconds
+        if len(bits) > 1:
+            self._look_up(bits[1:])
+        if self.cached:
+            self.requested -= len(bits)
+        return (self.seconds - seconds) / max(1, self.calls - calls)
+
+    def _look_up(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
+        self.requested += len(bits)
         if not self.cached:
-            return self._settle(self._compute(bits))
+            return self._compute(bits)
         keys = [row.tobytes() for row in np.packbits(bits, axis=1)]
         new: dict[bytes, int] = {}
         for number, key in enumerate(keys):
@@ -84,12 +109,11 @@ class Evaluator:
         values = self._compute(bits[numbers], numbers, len(bits)) if numbers else np.empty(0)
         fresh = dict(zip(new, values.tolist(), strict=True))
         fitness = np.array([fresh[key] if key in fresh else self.cache[key] for key in keys])
-        settled = self._settle(fitness)
         self._remember(fresh)
-        return settled
+        return fitness
 
     def _settle(self, fitness: Fitness) -> Fitness:
-        """Give failures, which are NaN, the worst fitness seen."""
+        """Give failures, which are NaN, less than the worst fitness seen: never the best."""
         failed = np.isnan(fitness)
         if not failed.all():
             self.worst = min(self.worst, float(fitness[~failed].min()))
@@ -98,11 +122,12 @@ class Evaluator:
                 f"the function failed for all of the first {len(fitness)} rows, and {self._wrong} "
                 "for the last; expected a finite number for some"
             )
-        return np.where(failed, self.worst, fitness)
+        lowest = np.nextafter(self.worst, np.finfo(np.float64).min)
+        return np.where(failed, lowest, fitness)
 
     def _remember(self, fresh: dict[bytes, float]) -> None:
         self.cache.update(fresh)
-        room = max(1000, CACHE_BYTES // (self.length // 8 + 120))
+        room = max(1000, CACHE_BYTES // (self.length // 8 + _OVERHEAD))
         while len(self.cache) > room:
             del self.cache[next(iter(self.cache))]
 
@@ -116,25 +141,31 @@ class Evaluator:
         for rows, seconds, answers in self._call(bits):
             spent += seconds
             values += self._read(answers, rows)
-        self._judge_executor(time.perf_counter() - started, spent, len(bits))
+        elapsed = time.perf_counter() - started
+        self._judge_executor(elapsed, spent, len(bits))
         self.calls += len(bits)
         self.seconds += spent
+        self.elapsed += elapsed
         fitness = np.empty(len(bits))
         for number, value in enumerate(values):
-            fitness[number] = self._check(value, number if numbers is None else numbers[number], of)
+            place = number if numbers is None else numbers[number]
+            fitness[number] = self._check(value, bits[number], place, of)
         return fitness * self.sign
 
     def _call(self, bits: Bits) -> Iterator[tuple[int, float, Any]]:
         """Yield for each chunk its number of rows, the seconds it took, and what came of it."""
+        pieces = -(-bits.size // _PIECE)
         if self.executor is None:
-            yield len(bits), *evaluate(self.function, bits, self.batch)
+            for chunk in np.array_split(bits, pieces):
+                yield len(chunk), *evaluate(self.function, chunk, self.batch)
             return
         workers = getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
-        chunks = np.array_split(bits, min(len(bits), 4 * workers))
+        chunks = np.array_split(bits, min(len(bits), max(pieces, 4 * workers)))
         futures: list[Future[tuple[float, Any]]] = []
         try:
-            for chunk in chunks:
-                futures.append(self.executor.submit(evaluate, self.function, chunk, self.batch))
+            futures.extend(
+                self.executor.submit(evaluate, self.function, chunk, self.batch) for chunk in chunks
+            )
             for chunk, future in zip(chunks, futures, strict=True):
                 yield len(chunk), *future.result()
         except Exception as error:  # the function's own are part of the answer
@@ -162,7 +193,7 @@ class Evaluator:
             return [Failure(words)] * rows
         return list(answers)
 
-    def _check(self, value: Any, number: int, of: int | None) -> float:
+    def _check(self, value: Any, row: Bits, number: int, of: int | None) -> float:
         """Return a value as a float; NaN for a failure, where failures are allowed."""
         answer, wrong = _read_number(value)
         if not wrong:
@@ -170,10 +201,12 @@ class Evaluator:
         if self.on_error == "raise":
             where = f"row {number}" if of is None else f"row {number} of {of}"
             trace = f"\n{value.trace}" if isinstance(value, Failure) else ""
-            raise EvaluationError(
+            error = EvaluationError(
                 f"the function {wrong} for {where}; expected a finite number, or pass "
                 f'on_error="worst" to go on{trace}'
             )
+            error.x = row.copy()
+            raise error
         self._wrong = wrong
         self.failures += 1
         return np.nan
@@ -226,9 +259,9 @@ def _read_number(value: Any) -> tuple[float, str]:
     """Return a value as a float, and what is wrong with it."""
     if isinstance(value, Failure):
         return np.nan, value.words
+    if isinstance(value, str | bytes | complex):  # `float` would read or cut them
+        return np.nan, f"gave {value!r:.100}"
     try:
-        if isinstance(value, str | bytes | complex):  # `float` would read or cut them
-            raise TypeError
         answer = float(value)
     except OverflowError:
         return np.nan, "gave a number too large for a float"

@@ -23,6 +23,9 @@ from harmonium.specs import SpecError, make, to_dict
 TRACE = 1000
 """Generations a trace holds at most; when there are more, every second one goes."""
 
+TIMED = 32
+"""Rows evaluated first, when the time is limited and nobody knows what they take."""
+
 SAVE_SHARE = 0.05
 """Share of the time that saving checkpoints may take."""
 
@@ -68,8 +71,8 @@ class Optimization:
         started = time.perf_counter() - self.seconds
         next_save = 0.0
         if len(self.initial) and not self.search.evaluations:
-            self.search.tell(self.initial, self.evaluator(self.initial))
-        reason = None
+            self._tell(self.initial)
+        reason = self._judge() if self.search.evaluations else None
         while reason is None:
             generation = self.search.generation
             self._step()
@@ -82,8 +85,9 @@ class Optimization:
                 if callback and callback(self.search):
                     reason = reason or "callback"
             if checkpoint and (reason or self.seconds >= next_save):
+                began = time.perf_counter()
                 self._save(checkpoint)
-                took = time.perf_counter() - started - self.seconds
+                took = time.perf_counter() - began
                 next_save = self.seconds + took / SAVE_SHARE
         return reason
 
@@ -116,12 +120,20 @@ class Optimization:
         )
 
     def _step(self) -> None:
-        """Ask, evaluate and tell; no more rows than the budget has left."""
-        bits = self.search.ask()
+        """Ask, evaluate and tell."""
+        self._tell(self.search.ask())
+
+    def _tell(self, bits: Bits) -> None:
+        """Evaluate and tell rows, from the first on as many as calls and time are left for."""
+        evaluator = self.evaluator
         if self.budget is not None:
-            bits = bits[: self.budget - self.evaluator.calls]
+            bits = bits[: evaluator.afford(bits, self.budget - evaluator.calls)]
+        if self.stop.max_wall_seconds is not None:
+            left = max(0.0, self.stop.max_wall_seconds - self.seconds)
+            pace = evaluator.elapsed / max(1, evaluator.calls)
+            bits = bits[: max(1, int(left / pace)) if pace else TIMED]
         with self.search.clock.charge("fitness"):
-            fitness = self.evaluator(bits)
+            fitness = evaluator(bits)
         self.search.tell(bits, fitness)
 
     def _judge(self) -> str | None:
@@ -192,7 +204,17 @@ class Optimization:
         save(path, snapshot)
 
 
-_KEPT = ("batch", "sign", "cached", "on_error", "calls", "requested", "failures", "seconds")
+_KEPT = (
+    "batch",
+    "sign",
+    "cached",
+    "on_error",
+    "calls",
+    "requested",
+    "failures",
+    "seconds",
+    "elapsed",
+)
 
 
 def restore(snapshot: Snapshot, function: Callable[[Any], Any], path: Path) -> Optimization:
