@@ -19,9 +19,10 @@ from harmonium.studies.engines import Processes, Serial, WorkerDied, count_cores
 PATIENCE = 60.0
 
 
-@pytest.fixture(params=["serial", "processes"])
+@pytest.fixture(scope="module", params=["serial", "processes"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
-    with Serial() if request.param == "serial" else Processes(2) as opened:
+    """One of each, shared: no test may break it."""
+    with Serial() if request.param == "serial" else Processes(1) as opened:
         yield opened
 
 
@@ -58,6 +59,10 @@ def die(diary: Path, times: int) -> int:
     return diary.stat().st_size
 
 
+def is_alive(pid: int) -> bool:
+    return pid in {child.pid for child in multiprocessing.active_children()}
+
+
 def read_begun(begun: Path) -> list[int]:
     return list(map(int, begun.read_text(encoding="ascii").split())) if begun.exists() else []
 
@@ -86,17 +91,16 @@ def test_callbacks_are_called(executor: Executor) -> None:
     assert called.wait(PATIENCE)
 
 
-def test_shutdown_finishes_what_was_submitted(executor: Executor) -> None:
+@pytest.mark.parametrize("kind", ["serial", "processes"])
+def test_shutdown_finishes_what_was_submitted_and_takes_no_more(kind: str) -> None:
+    executor = Serial() if kind == "serial" else Processes(1)
     futures = [executor.submit(abs, -number) for number in range(10)]
     executor.shutdown()
     assert all(future.done() for future in futures)
     assert [future.result() for future in futures] == list(range(10))
-
-
-def test_nothing_is_taken_after_the_end(executor: Executor) -> None:
-    executor.shutdown()
     with pytest.raises(RuntimeError):
         executor.submit(abs, -3)
+    executor.shutdown()  # once more is harmless
 
 
 def test_what_is_begun_cannot_be_cancelled_and_what_is_not_can(
@@ -106,7 +110,7 @@ def test_what_is_begun_cannot_be_cancelled_and_what_is_not_can(
     first = one.submit(linger, begun, ended)
     second = one.submit(linger, begun, ended)
     third = one.submit(abs, -3)
-    wait_until(begun.exists)
+    wait_until(lambda: read_begun(begun))
     assert first.running()
     assert not first.cancel()
     assert second.cancel()
@@ -120,49 +124,42 @@ def test_shutdown_may_drop_what_is_not_begun(one: Processes, tmp_path: Path) -> 
     begun, ended = tmp_path / "begun", tmp_path / "ended"
     first = one.submit(linger, begun, ended)
     rest = [one.submit(linger, begun, ended) for _ in range(3)]
-    wait_until(begun.exists)
+    wait_until(lambda: read_begun(begun))
     one.shutdown(wait=False, cancel_futures=True)
     assert all(future.cancelled() for future in rest)
     ended.touch()
     assert [first.result(PATIENCE)] == read_begun(begun)
 
 
-def test_workers_end_with_the_block() -> None:
-    with Processes(2) as executor:
-        executor.submit(abs, -3).result(PATIENCE)
-        assert len(multiprocessing.active_children()) == 2
-    assert not multiprocessing.active_children()
-
-
-def test_two_workers_work_side_by_side(tmp_path: Path) -> None:
+def test_two_workers_work_side_by_side_and_end_with_the_block(tmp_path: Path) -> None:
     begun, ended = tmp_path / "begun", tmp_path / "ended"
     with Processes(2) as executor:
         futures = [executor.submit(linger, begun, ended) for _ in range(2)]
         wait_until(lambda: len(read_begun(begun)) == 2)  # neither ends before the other begins
+        assert all(map(is_alive, read_begun(begun)))
         ended.touch()
-        pids = {future.result(PATIENCE) for future in futures}
-    assert len(pids) == 2
-    assert os.getpid() not in pids
+        assert {future.result(PATIENCE) for future in futures} == set(read_begun(begun))
+    assert not any(map(is_alive, read_begun(begun)))
 
 
 def test_kill_ends_workers_in_the_middle_of_their_calls(one: Processes, tmp_path: Path) -> None:
     begun, never = tmp_path / "begun", tmp_path / "never"
     first, second = (one.submit(linger, begun, never) for _ in range(2))
-    wait_until(begun.exists)
+    wait_until(lambda: read_begun(begun))
     one.kill()
     assert isinstance(first.exception(PATIENCE), WorkerDied)
     with pytest.raises(CancelledError):
         second.result(PATIENCE)
-    assert not multiprocessing.active_children()
-    assert len(read_begun(begun)) == 1
+    (pid,) = read_begun(begun)
+    assert not is_alive(pid)
 
 
 def test_a_worker_that_dies_is_replaced_and_its_call_made_again(tmp_path: Path) -> None:
     begun, ended = tmp_path / "begun", tmp_path / "ended"
     with Processes(2) as executor:
         other = executor.submit(linger, begun, ended)
-        wait_until(begun.exists)
-        assert executor.submit(die, tmp_path / "diary", 2).result(PATIENCE) == 3
+        wait_until(lambda: read_begun(begun))
+        assert executor.submit(die, tmp_path / "diary", 1).result(PATIENCE) == 2
         assert executor.submit(abs, -3).result(PATIENCE) == 3
         assert not other.done()
         ended.touch()
@@ -183,7 +180,7 @@ def test_a_worker_that_is_killed_is_replaced_and_one_that_is_interrupted_goes_on
 ) -> None:
     begun, ended = tmp_path / "begun", tmp_path / "ended"
     future = one.submit(linger, begun, ended)
-    wait_until(begun.exists)
+    wait_until(lambda: read_begun(begun))
     (first,) = read_begun(begun)
     os.kill(first, signal.SIGINT)
     os.kill(first, signal.SIGKILL)
@@ -219,22 +216,28 @@ def test_engines_that_cannot_be(
         pass
 
 
-@pytest.mark.parametrize(("name", "workers"), [("serial", None), ("serial", 1), ("processes", 2)])
+@pytest.mark.parametrize(("name", "workers"), [("serial", None), ("serial", 1), ("processes", 1)])
 def test_an_engine_says_how_many_trials_it_can_run(name: str, workers: int | None) -> None:
     with open_engine(name, workers, None) as engine:
         assert engine.slots() == (workers or 1)
         assert engine.executor.submit(abs, -3).result(PATIENCE) == 3
-    assert not multiprocessing.active_children()
 
 
 def test_an_engine_abandons_its_trials_when_its_block_fails(tmp_path: Path) -> None:
     begun, never = tmp_path / "begun", tmp_path / "never"
-    with pytest.raises(KeyError), open_engine("processes", 1, None) as engine:
-        future = engine.executor.submit(linger, begun, never)
-        wait_until(begun.exists)
-        raise KeyError
-    assert isinstance(future.exception(PATIENCE), WorkerDied)
-    assert not multiprocessing.active_children()
+    futures = []
+
+    def fail() -> None:
+        with open_engine("processes", 1, None) as engine:
+            futures.append(engine.executor.submit(linger, begun, never))
+            wait_until(lambda: read_begun(begun))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert isinstance(futures[0].exception(PATIENCE), WorkerDied)
+    (pid,) = read_begun(begun)
+    assert not is_alive(pid)
 
 
 def test_all_cores_are_those_this_process_may_use() -> None:

@@ -51,11 +51,16 @@ def tell(plan: Plan, world: World, case: Case | None = None) -> Story:
     return story
 
 
+def size_of(trial: Trial) -> int:
+    assert isinstance(trial.eda.population, int)
+    return trial.eda.population
+
+
 def solved_from(threshold: int, *, evaluations: int = 10, cpu: float = 1.0) -> World:
     """Solve from a population on; a run costs `evaluations` for each of the population."""
 
     def world(trial: Trial) -> Outcome:
-        population = trial.eda.population
+        population = size_of(trial)
         cost = evaluations * population
         return make_outcome(population >= threshold, evaluations=cost, cpu=cpu)
 
@@ -100,7 +105,7 @@ def test_what_is_measured_last_is_not_always_what_is_found() -> None:
 
 def test_a_population_is_given_up_at_its_first_run_that_is_not_solved() -> None:
     def world(trial: Trial) -> Outcome:
-        return make_outcome(trial.eda.population >= 64 or trial.seed != 2)
+        return make_outcome(size_of(trial) >= 64 or trial.seed != 2)
 
     story = tell(Bisect(tolerance=0.5), world, make_case(runs=5))
     assert story.populations == [16, 32, 64]
@@ -285,10 +290,10 @@ WORLDS: dict[str, tuple[Plan, World]] = {
     "ceiling": (Bisect(max_population=64), solved_from(100)),
     "evaluations": (Bisect(max_evaluations=5_921), solved_from(100)),
     "fixed": (Fixed(50), solved_from(100)),
-    "one seed": (Bisect(), lambda trial: make_outcome(trial.eda.population > 30 * trial.seed)),
+    "one seed": (Bisect(), lambda trial: make_outcome(size_of(trial) > 30 * trial.seed)),
     "failed": (
         Bisect(),
-        lambda trial: make_failure() if trial.eda.population > 99 else make_outcome(False),
+        lambda trial: make_failure() if size_of(trial) > 99 else make_outcome(False),
     ),
 }
 

@@ -123,7 +123,9 @@ def test_every_study_that_comes_with_harmonium_is_one() -> None:
 
 
 PROBLEM = "[[problems]]\n"
-STOP_FIELDS = "max_generations, patience, max_evaluations, max_cpu_seconds, max_wall_seconds"
+STOP_FIELDS = (
+    "max_generations, patience, stagnation, max_evaluations, max_cpu_seconds, max_wall_seconds"
+)
 
 # A text, and what is wrong with it: the file, the key, and what was expected.
 WRONG = {

@@ -35,17 +35,17 @@ SPEC = (
     '"problem":{"length":20,"name":"trap","order":5},'
     '"seed":1,'
     '"stop":{"max_cpu_seconds":null,"max_evaluations":null,"max_generations":100,'
-    '"max_wall_seconds":null,"name":"stop","patience":20}}'
+    '"max_wall_seconds":null,"name":"stop","patience":20,"stagnation":null}}'
 )
 
 
 # A store finds its trials by their keys: one that moves makes every study start anew. Where a new
-# field or a new result makes it move on purpose, this is where to say so.
+# field or a new result makes it move on purpose, this is where to say so: `stagnation` of Stop did.
 def test_a_key_is_that_of_the_first_release() -> None:
     trial = Trial(Trap(20, 5), EDA(UMDA(), population=16), Stop(), 1)
     assert trial.spec == SPEC
     assert trial.key == hashlib.sha256(SPEC.encode()).hexdigest()
-    assert trial.key == "4aab4c27b7a03a65680c0a870e459bb8a536ef3843f01b1f5a6959c2934b5f36"
+    assert trial.key == "88be284334cdd5ed0ce3d49efd327fe1e72b1d11de91f89c80bc83fe956d0529"
 
 
 def other_trials() -> list[Trial]:
@@ -64,6 +64,7 @@ def other_trials() -> list[Trial]:
         Stop(max_generations=101),
         Stop(max_generations=None),
         Stop(patience=21),
+        Stop(stagnation=2.0),
         Stop(max_evaluations=100),
         Stop(max_cpu_seconds=1.0),
         Stop(max_wall_seconds=1.0),

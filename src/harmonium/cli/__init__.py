@@ -16,6 +16,7 @@ from harmonium.cli import study
 from harmonium.cli.bench import bench
 from harmonium.cli.bisect import bisect
 from harmonium.cli.listing import list_models, list_problems
+from harmonium.cli.report import report
 from harmonium.cli.solve import solve
 from harmonium.cli.terminal import complain
 from harmonium.specs import SpecError
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command("solve")(solve)
 app.add_typer(study.app, name="study")
 app.command("bisect")(bisect)
+app.command("report")(report)
 app.command("problems")(list_problems)
 app.command("models")(list_models)
 app.command("bench")(bench)

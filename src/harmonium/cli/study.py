@@ -1,5 +1,6 @@
 """`harmonium study run | status | export`: many trials, resumable, summed up."""
 
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -56,9 +57,10 @@ def run_study(
     """Run the study of FILE, or what its store still misses of it, and show the result."""
     study = load_study(file)
     path = store or Path(file.with_suffix(".db").name)
-    again = " ".join(
-        ["harmonium study run", *map(str, [file, *(["--store", store] if store else [])])]
-    )
+    options = {"--store": store, "--workers": workers, "--scheduler": scheduler}
+    options |= {"--engine": None if engine == "processes" else engine}
+    given = [str(word) for pair in options.items() if pair[1] is not None for word in pair]
+    again = shlex.join(["harmonium", "study", "run", str(file), *given])
     return carry_out(study, path, engine, workers, scheduler, again, retry_failed=retry_failed)
 
 

@@ -9,6 +9,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from harmonium.studies.export import flatten
 from harmonium.studies.prose import (
     choose_prices,
     describe_crossing,
@@ -32,6 +33,11 @@ def show_study(study: Study, rows: Sequence[Row], trials: int | None = None) -> 
     parts += [list_rows(rows), Text(_ROWS)]
     if any(row.state == "done" and row.reason for row in rows):
         parts.append(Text(_CUT))
+    parts += [
+        Text(f"- {row.family}, n = {row.size}, {row.model}: {_shorten(row.reason)}.")
+        for row in rows
+        if row.state != "done" and row.reason
+    ]
     laws = fit_laws(rows)
     if laws:
         parts += [_list_laws(laws), Text(_LAWS)]
@@ -47,9 +53,9 @@ def show_failures(store: Store, console: Console) -> None:
     """Print the traceback of each trial that failed."""
     for stored in store.rows():
         if stored.status == "failed":
-            model, seed = stored.spec["eda"]["model"]["name"], stored.spec["seed"]
-            problem = stored.spec["problem"]
-            console.print(Text(f"{problem}, {model}, seed {seed}:\n{stored.error}"))
+            row = flatten(stored)
+            head = f"{row['problem']}, {row['model']}, population {row['population']}"
+            console.print(Text(f"{head}, seed {row['seed']}:\n{stored.error}"))
 
 
 _ROWS = (
@@ -76,11 +82,15 @@ def list_rows(rows: Sequence[Row]) -> Table:
     return table
 
 
+def _shorten(reason: str) -> str:
+    return reason if len(reason) <= 200 else f"{reason[:200]}…"
+
+
 def _list_figures(row: Row) -> list[str | Text]:
     if row.state != "done":
-        words = row.reason or row.state
+        words: str = row.state
         if row.state == "running" and row.instances > 1:
-            words = f"{row.instances_done} of {row.instances} instances"
+            words = f"{row.instances_done} of {row.instances} inst."
         return ["–" if row.given is None else format_count(row.given), Text(words), "", "", ""]
     population = row.estimate("population")
     known = "" if row.given is not None or population is None else format_spread(population)

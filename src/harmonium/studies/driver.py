@@ -72,7 +72,7 @@ class Driver:
                 done, _ = wait(self._flying, timeout=0.2, return_when=FIRST_COMPLETED)
                 for future in done:
                     self._land(future)
-                self._recall()
+                self._recall(engine)
         if self._stopping:
             raise Stopped
 
@@ -135,12 +135,12 @@ class Driver:
         self.failed += record.status == "failed"
         flight.walk.advance()
 
-    def _recall(self) -> None:
+    def _recall(self, engine: Engine) -> None:
         """Cancel what is not begun and not wanted any more."""
         for future, flight in list(self._flying.items()):
             wanted = {trial.key for trial in flight.walk.wanted()}
             unwanted = self._stopping or flight.trial.key not in wanted
-            if unwanted and future.cancel():
+            if unwanted and engine.recall(future):
                 del self._flying[future]
 
     @contextmanager

@@ -3,15 +3,18 @@
 Results do not depend on the engine: a trial carries all that decides its result.
 """
 
+import logging
 import multiprocessing
 import os
 import queue
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pickle import PicklingError
 from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
@@ -40,6 +43,8 @@ class Engine:
     slots: Callable[[], int]
     stop_now: Callable[[], None]
     """Stop at once, in the middle of trials."""
+    recall: Callable[["Future[Any]"], bool] = Future.cancel
+    """Cancel a trial that is not begun; return whether it was not."""
 
 
 @contextmanager
@@ -259,11 +264,19 @@ def _no_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # now: when it is started, it lets SIGINT through again
+    came: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number)) if main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if main:
+            signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _ignore_interrupts() -> None:
@@ -293,11 +306,19 @@ def _open_dask(workers: int, scheduler: str | None) -> Iterator[Engine]:
     quiet = {"distributed.admin.log-format": "%(message)s"}
     with dask.config.set(quiet):
         client = _connect(distributed, workers, scheduler)
+
+        def stop_now() -> None:
+            client.close(timeout=1)
+            for nanny in client.cluster.workers.values() if scheduler is None else ():
+                if nanny.pid:
+                    os.kill(nanny.pid, signal.SIGKILL)
+
         try:
             yield Engine(
                 client.get_executor(pure=False, retries=0),
                 lambda: _count_slots(client),
-                lambda: client.close(timeout=1),
+                stop_now,
+                lambda future: False,  # Dask's futures can be cancelled while they run
             )
         finally:
             client.close()
@@ -308,10 +329,15 @@ def _open_dask(workers: int, scheduler: str | None) -> Iterator[Engine]:
 def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:
     """Return a client of a scheduler that is there, or of a cluster on this machine."""
     if scheduler is None:
-        cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        )
+        with _no_interrupts():  # threads and workers inherit it
+            cluster = distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            )
         return distributed.Client(cluster)
+    if not re.fullmatch(r"\w+://[^/\s]+:\d+", scheduler):
+        raise SpecError(f"--scheduler is {scheduler!r}; expected tcp://host:port")
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL + 1)  # what goes wrong is told in one line
     try:
         return distributed.Client(scheduler, timeout=10, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

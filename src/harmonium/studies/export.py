@@ -24,7 +24,7 @@ _RESULT: Final = (
 
 def list_trials(store: Store) -> Iterator[Plain]:
     """Yield a flat row for each stored trial, in the order in which they ended."""
-    return map(_flatten, store.rows())
+    return map(flatten, store.rows())
 
 
 def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
@@ -85,7 +85,8 @@ def write_json(rows: Iterable[Plain], file: TextIO) -> None:
     file.write("\n]\n")
 
 
-def _flatten(stored: Stored) -> Plain:
+def flatten(stored: Stored) -> Plain:
+    """Return a stored trial as one flat row."""
     spec, result = stored.spec, stored.result
     model, problem = dict(spec["eda"]["model"]), dict(spec["problem"])
     cpu = result.get("cpu_seconds", {})

@@ -226,6 +226,11 @@ class Store:
         rows = self._select("SELECT columns FROM traces WHERE key = ?", (key,))
         return dict(msgspec.json.decode(zlib.decompress(rows[0][0]))) if rows else {}
 
+    def result(self, key: str) -> dict[str, Any]:
+        """Return the result of a trial; empty for one that failed or is not there."""
+        rows = self._select("SELECT result FROM trials WHERE key = ?", (key,))
+        return dict(msgspec.json.decode(rows[0][0])) if rows else {}
+
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Let everything read inside be of one moment, whatever a driver writes meanwhile."""
@@ -256,6 +261,14 @@ class Store:
             environments=[msgspec.json.decode(text) for text in dict.fromkeys(facts)],
             hosts=list(dict.fromkeys(hosts)),
         )
+
+    def version(self) -> str:
+        """Return a text that is another one whenever trials or the study have changed."""
+        ((trials, failed),) = self._select(
+            "SELECT count(*), count(*) FILTER (WHERE status = 'failed') FROM trials"
+        )
+        noted = zlib.crc32(msgspec.json.encode(self.describe(), order="sorted"))
+        return f"{trials}-{failed}-{noted:08x}"
 
     def describe(self) -> dict[str, str]:
         """Return what is noted of the study: its name, seed, file …; empty for a new store."""

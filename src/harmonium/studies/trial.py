@@ -122,7 +122,7 @@ def execute(spec: str, folder: str | None) -> bytes:
         Record(
             status="failed" if result is None else "done",
             result={} if result is None else result.to_dict(),
-            trace={} if result is None else _turn(result.trace),
+            trace={} if result is None else turn_trace(result.trace),
             error=error,
             environment=describe_environment(),
             host=platform.node(),
@@ -158,7 +158,7 @@ def read_record(text: bytes) -> Record:
     return msgspec.json.decode(text, type=Record)
 
 
-def _turn(trace: tuple[Generation, ...]) -> dict[str, list[Any]]:
+def turn_trace(trace: tuple[Generation, ...]) -> dict[str, list[Any]]:
     """Return a trace by column; facts of the model are columns too, null where there are none."""
     columns: dict[str, list[Any]] = {
         name: [getattr(row, name) for row in trace]

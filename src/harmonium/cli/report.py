@@ -1,0 +1,72 @@
+"""`harmonium report` and `harmonium study watch`: a study as one page, written or served."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from harmonium.cli.study import StoreArgument, app
+from harmonium.cli.terminal import messages, output
+from harmonium.specs import SpecError
+
+
+def report(
+    store: StoreArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="The page.", show_default="STORE's name with .html, here"
+        ),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Also write each figure as a file into this folder.", metavar="DIR"),
+    ] = None,
+    form: Annotated[
+        Literal["pdf", "svg", "png"], typer.Option("--format", help="Of the figures.")
+    ] = "pdf",
+    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> int:
+    """Write the report of a study as one HTML file; of a running one, too."""
+    from harmonium.reports import write_report  # noqa: PLC0415  # charts take a second to import
+
+    path = out or Path(store.with_suffix(".html").name)
+    written = write_report(store, path, figures, form)
+    console = output()
+    console.print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
+    if figures is not None:
+        console.print(f"figures: {len(written) - 1} in {figures}", soft_wrap=True)
+    if show:
+        webbrowser.open(path.absolute().as_uri())
+    return 0
+
+
+@app.command("watch")
+def watch(
+    store: StoreArgument,
+    port: Annotated[
+        int, typer.Option(help="Port on 127.0.0.1; 0: any that is free.", min=0, max=65535)
+    ] = 8765,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> int:
+    """Serve the report of a study on this machine, and renew it while the study runs."""
+    from harmonium.reports.watch import Server  # noqa: PLC0415  # charts take a second to import
+
+    try:
+        server = Server(store, port)
+    except OSError as error:
+        raise SpecError(
+            f"port {port} cannot be used: {error.strerror}; name another with --port"
+        ) from None
+    with server:
+        server.watched.page()  # a store that cannot be shown is refused now
+        output().print(f"{store}: {server.address}", soft_wrap=True)
+        messages().print("Ctrl-C ends it")
+        if show:
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            messages().print("ended")
+    return 0

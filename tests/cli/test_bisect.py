@@ -1,0 +1,120 @@
+"""`harmonium bisect` as a process of its own: a study of one problem at one size."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_study import (
+    assert_refused,
+    call,
+    export,
+    read_results,
+    read_starts,
+    read_trials,
+    summarize,
+    write_slow,
+)
+
+QUICK = ("bisect", "onemax:length=20", "--model", "umda", "--model", "boa", "--runs", "3")
+SERIAL = ("--engine", "serial")
+SAME = """
+name = "the same"
+models = ["umda", "boa"]
+[[problems]]
+problem = "onemax"
+sizes = [20]
+runs = 3
+"""
+
+
+def figures(done: "subprocess.CompletedProcess[str]") -> list[Any]:
+    """Return what the table shows for each model, apart from times."""
+    return re.findall(r"(umda|boa) +([\d,]+) ±(\d+)% +([\d,]+) ±(\d+)% +([\d,]+) ", done.stdout)
+
+
+@pytest.mark.slow
+def test_a_bisection_comes_to_the_same_as_a_study(tmp_path: Path) -> None:
+    (tmp_path / "same.toml").write_text(SAME, encoding="utf-8")
+    study = call("study", "run", "same.toml", *SERIAL, cwd=tmp_path)
+    assert study.returncode == 0
+    store = tmp_path / "kept.db"
+    done = call(*QUICK, "--store", str(store), "--workers", "1", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "bisect onemax:length=20: seed 1, 2 of 2 rows done" in done.stdout
+    assert len(figures(done)) == 2
+    assert figures(done) == figures(study)
+    assert summarize(store) == summarize(tmp_path / "same.db")
+    mine, theirs = read_results(store), read_results(tmp_path / "same.db")
+    common = mine.keys() & theirs.keys()
+    assert common
+    for key in common:
+        assert mine[key] == theirs[key]
+
+
+@pytest.mark.slow
+def test_a_kept_bisection_is_gone_on_with(tmp_path: Path) -> None:
+    store = tmp_path / "kept.db"
+    run = (*QUICK, *SERIAL, "--store", "kept.db")
+    first = call(*run, cwd=tmp_path)
+    assert first.returncode == 0
+    before = read_trials(store)
+    again = call(*run, cwd=tmp_path)
+    assert (again.returncode, again.stdout) == (0, first.stdout)
+    assert again.stderr == f"going on: {len(before)} trials are stored already\n"
+    assert read_trials(store) == before
+    finer = call(*run, "--tolerance", "0.01", "--runs", "4", cwd=tmp_path)
+    assert finer.returncode == 0
+    assert finer.stderr.startswith("harmonium: the study file has changed; stored trials that stil")
+    starts = read_starts(store)
+    assert {key: starts[key] for key in before} == {
+        key: row["started"] for key, row in before.items()
+    }
+    assert len(starts) > len(before)
+    other = call("bisect", "onemax:length=10", "--store", "kept.db", cwd=tmp_path)
+    assert_refused(other, "kept.db: holds the study 'bisect onemax:length=20', not 'bisect onemax:")
+    assert read_starts(store) == starts
+
+
+def test_a_bisection_without_a_store_leaves_no_file(tmp_path: Path) -> None:
+    write_slow(tmp_path)
+    (tmp_path / "diary").unlink()
+    before = sorted(path.name for path in tmp_path.iterdir())
+    done = call(
+        *("bisect", "slow:Slow:length=8", "--model", "umda", "--runs", "2", "--seed", "5", *SERIAL),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bisect slow:Slow:length=8: seed 5, 1 of 1 rows done" in done.stdout
+    after = {path.name for path in tmp_path.iterdir()} - {"diary", "__pycache__"}
+    assert sorted(after) == before
+
+
+def test_a_ceiling_is_told(tmp_path: Path) -> None:
+    trap = ("bisect", "trap:length=20,order=5", "--model", "umda", "--runs", "2", *SERIAL)
+    done = call(*trap, "--max-population", "32", "--store", "trap.db", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "0 of 1 rows done" in done.stdout
+    assert re.search(r"^ *20 umda +–", done.stdout, re.M)
+    assert "not solved within population 32" in done.stdout
+    assert done.stderr == "trap:order=5 20 umda: not solved\n"
+    (row,) = export(tmp_path / "trap.db", "--what", "summary")
+    assert (row["state"], row["reason"]) == ("not solved", "not solved within population 32")
+    assert row["population"] is None
+    assert {trial["population"] for trial in export(tmp_path / "trap.db")} == {16, 32}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("onemax", "onemax: names no length; write onemax:length=…"),
+        ("sphere:length=3", "unknown problem 'sphere'; known: onemax, trap, nk"),
+        ("trap:length=61,order=5", "length is 61; expected a multiple of order=5"),
+        ("onemax:length=9 --tolerance 1", "tolerance: Expected float < 1.0"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(arguments: str, message: str, tmp_path: Path) -> None:
+    assert_refused(call("bisect", *arguments.split(), cwd=tmp_path), message)
+    assert not list(tmp_path.iterdir())

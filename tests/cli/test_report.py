@@ -1,0 +1,125 @@
+"""`harmonium report` and `harmonium study watch` as processes of their own."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from harmonium.studies import Store
+from tests.reports.stores import ONE_SIZE, SMALL, fill_store
+
+COMMAND = [sys.executable, "-c", "from harmonium.cli import main; main()"]
+
+
+def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=300, cwd=cwd
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill_store(tmp_path_factory.mktemp("report") / "one.db", ONE_SIZE)
+
+
+def test_the_page_is_written_beside_where_one_stands(store: Path, tmp_path: Path) -> None:
+    done = call("report", str(store), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    size = (tmp_path / "one.html").stat().st_size / 1e6
+    assert done.stdout == f"report: one.html ({size:.1f} MB)\n"
+    assert size < 5
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("pdf", b"%PDF"), ("svg", b"<svg"), ("png", b"\x89PNG")]
+)
+def test_figures_are_written(store: Path, tmp_path: Path, form: str, start: bytes) -> None:
+    folder = tmp_path / "deep" / "figures"
+    words = ["--figures", str(folder), "--format", form]
+    done = call("report", str(store), "-o", str(tmp_path / "page.html"), *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        f"{name}.{form}"
+        for name in (
+            *("evaluations", "cpu", "population", "building", "phases", "convergence"),
+            *("training", "learned", "pairs", "weights"),
+        )
+    }
+    assert f"figures: {len(names)} in {folder}\n" in done.stdout
+    for path in folder.iterdir():
+        assert path.read_bytes().startswith(start)
+
+
+def test_what_cannot_be_done_is_one_line(store: Path, tmp_path: Path) -> None:
+    Store.create(tmp_path / "empty.db").close()
+    (tmp_path / "text.db").write_text("no store")
+    for words, message in (
+        (["report", "none.db"], "there is no such store"),
+        (["report", "empty.db"], "holds no study yet"),
+        (["report", "text.db"], "is no SQLite file"),
+        (["report", str(store), "-o", "nowhere/page.html"], "cannot write the output"),
+        (["report", str(store), "--format", "gif"], "gif"),
+        (["study", "watch", "none.db"], "there is no such store"),
+        (["study", "watch", "empty.db"], "holds no study yet"),
+    ):
+        done = call(*words, cwd=tmp_path)
+        assert done.returncode == 2, words
+        assert done.stdout == ""
+        assert done.stderr.startswith("harmonium: ")
+        assert done.stderr.count("\n") == 1
+        assert message in done.stderr
+
+
+def test_charts_are_imported_by_reports_only() -> None:
+    words = (
+        "import sys, harmonium.cli; print([m for m in sys.modules if m in ('altair', 'jinja2')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", words], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[]\n"
+
+
+LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+
+
+def test_watching_ends_with_ctrl_c(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "half.db", SMALL, trials=30)
+    run = [sys.executable, "-c", f"{LISTEN}from harmonium.cli import main; main()"]
+    with subprocess.Popen(
+        [*run, "study", "watch", str(store), "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            address = re.fullmatch(r".*(http://127\.0\.0\.1:\d+/)\n", process.stdout.readline())
+            assert address is not None
+            with urllib.request.urlopen(address[1], timeout=60) as answer:  # noqa: S310
+                assert "A snapshot of a study that is not finished" in answer.read().decode()
+            time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+            assert process.returncode == 0
+            assert "Traceback" not in errors
+        finally:
+            process.kill()
+
+
+def test_a_port_in_use_is_said(store: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = call("study", "watch", str(store), "--port", str(port))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"harmonium: port {port} cannot be used: ")
+    assert "name another with --port" in done.stderr
