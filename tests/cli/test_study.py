@@ -530,7 +530,10 @@ def test_bad_arguments_get_one_clear_line(arguments: str, message: str, tmp_path
 @needs_dask
 def test_a_scheduler_that_does_not_answer_gets_one_line(tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(TINY, encoding="utf-8")
-    addresses = ("tcp://127.0.0.1:1", "nowhere")
+    addresses = {
+        "tcp://127.0.0.1:1": "no Dask scheduler answers at tcp://127.0.0.1:1: ",
+        "nowhere": "--scheduler is 'nowhere'; expected tcp://host:port",
+    }
     with ExitStack() as stack:
         processes = [
             stack.enter_context(
@@ -542,10 +545,10 @@ def test_a_scheduler_that_does_not_answer_gets_one_line(tmp_path: Path) -> None:
             )
             for number, address in enumerate(addresses)
         ]
-        for process, address in zip(processes, addresses, strict=True):
+        for process, message in zip(processes, addresses.values(), strict=True):
             shown, errors = process.communicate(timeout=120)
             done = subprocess.CompletedProcess([], process.returncode, shown, errors)
-            assert_refused(done, f"no Dask scheduler answers at {address}: ")
+            assert_refused(done, message)
 
 
 def run_tiny(folder: Path) -> subprocess.CompletedProcess[str]:
