@@ -22,8 +22,9 @@ format: .venv/.dev ## put the source into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-study: .venv/.installed ## the main job: how RBM-EDA and BOA scale on onemax, traps and NK, in minutes
+study: .venv/.installed ## the main job: how RBM-EDA and BOA scale, in minutes; ends with a report
 	$(BIN)/harmonium study run studies/quick.toml --store quick.db
+	$(BIN)/harmonium report quick.db -o quick.html
 
 clean: ## remove .venv and caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -54,6 +54,18 @@ def test_fitting_leaves_the_parents_and_the_previous_fit_alone(model: Model, par
 
 
 @pytest.mark.parametrize("model", EVERY_MODEL)
+def test_a_packed_fit_serves_the_next_one_as_the_fit_itself(model: Model, parents: Bits) -> None:
+    first = model.fit(parents, rng(7))
+    packed = model.pack(first)
+    assert all(array.dtype != object for array in packed.values())
+    copies = {name: array.copy() for name, array in packed.items()}
+    children = random_rows(60, 9, seed=2)
+    sample = model.fit(children, rng(8), first).sample(40, rng(9))
+    again = model.fit(children, rng(8), model.unpack(copies)).sample(40, rng(9))
+    np.testing.assert_array_equal(again, sample)
+
+
+@pytest.mark.parametrize("model", EVERY_MODEL)
 def test_a_converged_population_is_modelled_as_such(model: Model) -> None:
     parents = np.tile(np.array([[1, 0, 1, 1, 0, 0]], dtype=np.uint8), (200, 1))
     sample = model.fit(parents, rng(11)).sample(500, rng(12))

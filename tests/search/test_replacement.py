@@ -130,3 +130,18 @@ def test_populations_are_taken_and_joined_row_by_row() -> None:
     rows = to_rows(population)
     assert to_rows(population.take(np.array([4, 0, 0]))) == [rows[4], rows[0], rows[0]]
     assert to_rows(population.join(population.take(np.array([2])))) == [*rows, rows[2]]
+
+
+@pytest.mark.parametrize(
+    ("fitness", "mean"),
+    [
+        ([1.0, 2.0, 4.5], 2.5),
+        ([1e308, 1e308, 1e308, 1e308], 1e308),
+        ([-1e308, -1e308, 0.0, 0.0], -0.5e308),
+        ([np.finfo(np.float64).max] * 3, np.finfo(np.float64).max),
+        ([np.finfo(np.float64).min] * 1000, np.finfo(np.float64).min),
+    ],
+)
+def test_the_mean_is_finite_whatever_the_fitness(fitness: list[float], mean: float) -> None:
+    rows = random_rows(len(fitness), 5, seed=1)
+    assert Population(rows, np.array(fitness)).mean == pytest.approx(mean, rel=1e-12)

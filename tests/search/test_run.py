@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harmonium import EDA, HIFF, NK, UMDA, OneMax, Problem, Result, Search, Stop, Trap, run
+from harmonium import EDA, HIFF, NK, UMDA, OneMax, Problem, Result, Stop, Trap, run
 from harmonium.bits import Bits, Fitness, format_bits
 from harmonium.problems import nk_optimum
-from harmonium.search import clock
+from harmonium.search import AnySearch, clock
 from tests.search.spies import SpyModel, SpyProblem
 
 SMALL = EDA(UMDA(), population=20)
@@ -116,7 +116,7 @@ def test_the_trace_follows_every_generation() -> None:
     assert result.best_fitness == max(bests)
 
 
-def mean_of(search: Search) -> float:
+def mean_of(search: AnySearch) -> float:
     assert search.population is not None
     return float(search.population.bits.sum(axis=1).mean())
 
@@ -304,6 +304,15 @@ def test_umda_solves_onemax() -> None:
     # Bits count alone here, which is what UMDA supposes; 400 rows keep drift from fixing a zero.
     eda = EDA(UMDA(), population=400)
     assert all(run(OneMax(100), eda, seed=seed).solved for seed in range(10))
+
+
+def test_without_a_population_size_the_result_tells_which_one_found_the_best() -> None:
+    result = run(OneMax(40), EDA(UMDA()), seed=1)
+    assert (result.solved, result.stopped_by) == (True, "optimum")
+    sizes = {row.facts["population"] for row in result.trace}
+    assert sizes == {32.0 * 2**number for number in range(len(sizes))}
+    assert result.population in sizes
+    assert [row.generation for row in result.trace] == list(range(1, result.generations + 1))
 
 
 def test_umda_fails_on_traps() -> None:

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harmonium import EDA, UMDA, Model, OneMax, Search
 from harmonium.bits import Bits
@@ -61,7 +63,9 @@ class FailingModel(Model):
 
 def start(model: Model | None = None, seed: int = 1, **settings: Any) -> Search:
     settings = {"population": 20} | settings
-    return EDA(model or UMDA(), **settings).start(LENGTH, seed)
+    search = EDA(model or UMDA(), **settings).start(LENGTH, seed)
+    assert isinstance(search, Search)
+    return search
 
 
 def step(search: Search) -> Bits:
@@ -78,6 +82,19 @@ def population_of(search: Search) -> Population:
 
 def count_rows(bits: Bits) -> Counter[bytes]:
     return Counter(row.tobytes() for row in bits)
+
+
+def assert_same(search: Search, other: Search) -> None:
+    """Two searches stand at the same point, whatever the order in which they were told."""
+    assert search.generation == other.generation
+    assert search.evaluations == other.evaluations
+    assert search.best_fitness == other.best_fitness
+    assert search.improved == other.improved
+    assert search.waiting == other.waiting
+    assert (search.population is None) == (other.population is None)
+    if search.population is not None:
+        np.testing.assert_array_equal(search.population.bits, population_of(other).bits)
+        np.testing.assert_array_equal(search.population.fitness, population_of(other).fitness)
 
 
 @pytest.mark.parametrize(
@@ -122,15 +139,17 @@ def test_an_eda_needs_a_model(model: Any) -> None:
         EDA(model)
 
 
+@pytest.mark.parametrize("population", [20, "auto"])
 @pytest.mark.parametrize("length", [0, -3])
-def test_a_search_needs_a_bit(length: int) -> None:
+def test_a_search_needs_a_bit(length: int, population: Any) -> None:
     with pytest.raises(ValueError, match=f"length is {length}; expected at least 1 bit"):
-        EDA(UMDA()).start(length, 1)
+        EDA(UMDA(), population).start(length, 1)
 
 
-def test_a_search_needs_a_seed() -> None:
+@pytest.mark.parametrize("population", [20, "auto"])
+def test_a_search_needs_a_seed(population: Any) -> None:
     with pytest.raises(ValueError, match="seed is -1; expected an integer ≥ 0"):
-        EDA(UMDA()).start(5, -1)
+        EDA(UMDA(), population).start(5, -1)
 
 
 def test_a_new_search_knows_nothing() -> None:
@@ -256,29 +275,246 @@ def test_telling_no_rows_changes_nothing() -> None:
         np.testing.assert_array_equal(population_of(search).bits, population_of(other).bits)
 
 
-def test_telling_without_asking_is_refused() -> None:
-    search = start()
-    rows = np.zeros((2, LENGTH), dtype=np.uint8)
-    with pytest.raises(ValueError, match=r"told 2 rows, but 0 are waiting; ask\(\) first"):
-        search.tell(rows, PROBLEM(rows))
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("size", [1, 3, 7, 20])
+def test_telling_out_of_order_is_telling_at_once(size: int, way: dict[str, Any]) -> None:
+    whole, mixed = start(**way), start(**way)
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        step(whole)
+        bits = mixed.ask()
+        order = rng.permutation(len(bits))
+        for first in range(0, len(order), size):
+            piece = bits[order[first : first + size]]
+            mixed.tell(piece, PROBLEM(piece))
+        assert_same(mixed, whole)
 
 
-def test_telling_twice_is_refused() -> None:
+@given(st.data())
+@settings(max_examples=60)
+def test_asked_rows_that_are_alike_are_each_told_once(data: st.DataObject) -> None:
+    # Three bits and eight rows: hardly a batch without duplicates.
+    whole, mixed = (cast("Search", EDA(UMDA(), 8).start(3, 1)) for _ in range(2))
+    for _ in range(3):
+        bits = whole.ask()
+        whole.tell(bits, bits.sum(axis=1))
+        order = data.draw(st.permutations(range(len(bits))))
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(bits)), max_size=3)))
+        asked = mixed.ask()
+        for piece in np.split(asked[order], cuts):
+            mixed.tell(piece, piece.sum(axis=1))
+        assert_same(mixed, whole)
+
+
+def test_of_rows_alike_the_first_told_is_the_first_asked() -> None:
+    # Only a noisy function can tell them apart.
+    search = cast("Search", EDA(UMDA(), 8).start(1, 1))
+    bits = search.ask()
+    ones = np.flatnonzero(bits[:, 0])
+    assert 2 <= len(ones) <= 6
+    search.tell(np.ones((len(ones), 1)), 1.0 + np.arange(len(ones)))
+    assert search.waiting == 8 - len(ones)
+    search.tell(np.zeros((8 - len(ones), 1)), np.zeros(8 - len(ones)))
+    np.testing.assert_array_equal(population_of(search).fitness[ones], 1.0 + np.arange(len(ones)))
+
+
+def test_after_some_rows_the_others_are_asked_in_their_order() -> None:
     search = start()
+    bits = search.ask()
+    told = [17, 3, 4, 0]
+    search.tell(bits[told], PROBLEM(bits[told]))
+    np.testing.assert_array_equal(search.ask(), np.delete(bits, told, axis=0))
+
+
+@pytest.mark.parametrize("part", [slice(0, 20), slice(0, 1), slice(7, 12)])
+def test_telling_a_whole_batch_twice_is_refused(part: slice) -> None:
+    search, other = start(), start()
     bits = step(search)
-    with pytest.raises(ValueError, match=r"told 20 rows, but 0 are waiting; ask\(\) first"):
+    step(other)
+    message = (
+        f"row 0 of {len(bits[part])} was told already; tell() each asked row once, "
+        "then ask() for the next"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        search.tell(bits[part], PROBLEM(bits[part]))
+    assert_same(search, other)
+    np.testing.assert_array_equal(step(search), step(other))
+
+
+@pytest.mark.parametrize("again", [[3], [3, 4], [9, 3], range(10), [15, 3]])
+def test_telling_a_row_of_a_piece_twice_is_refused(again: list[int]) -> None:
+    search, other = start(), start()
+    bits = search.ask()
+    assert len(count_rows(bits)) == 20
+    for one in (search, other):
+        one.tell(one.ask()[:10], PROBLEM(bits[:10]))
+    number = 1 if again[0] == 15 else 0
+    with pytest.raises(ValueError, match=f"row {number} of {len(again)} was told already"):
+        search.tell(bits[list(again)], PROBLEM(bits[list(again)]))
+    assert_same(search, other)
+    np.testing.assert_array_equal(search.ask(), bits[10:])
+
+
+def test_telling_a_row_twice_at_once_is_refused() -> None:
+    search = start()
+    bits = search.ask()[[0, 1, 0]]
+    with pytest.raises(ValueError, match="row 2 of 3 was told already"):
         search.tell(bits, PROBLEM(bits))
+    assert (search.waiting, search.evaluations, search.best_bits) == (20, 0, None)
+
+
+# Known solutions, rows that were never asked: the best and the worst of OneMax.
+BEST = np.ones((1, LENGTH), dtype=np.uint8)
+WORST = np.zeros((1, LENGTH), dtype=np.uint8)
+
+
+def test_a_solution_known_beforehand_joins_the_first_population() -> None:
+    search, other = start(), start()
+    search.tell(BEST, [12.0])
+    assert (search.evaluations, search.best_fitness, search.improved) == (1, 12.0, 0)
+    assert (search.generation, search.population, search.waiting) == (0, None, 0)
+    np.testing.assert_array_equal(search.best_bits, BEST[0])
+    np.testing.assert_array_equal(step(search), step(other))
+    old, new = population_of(other), population_of(search)
+    worst = int(old.fitness.argmin())
+    np.testing.assert_array_equal(new.bits[worst], BEST[0])
+    np.testing.assert_array_equal(np.delete(new.bits, worst, 0), np.delete(old.bits, worst, 0))
+    np.testing.assert_array_equal(new.fitness, PROBLEM(new.bits))
+    assert (search.evaluations, search.generation) == (21, 0)
+
+
+@pytest.mark.parametrize("moment", ["before ask", "before tell", "between pieces", "after tell"])
+def test_a_known_solution_joins_whenever_it_is_told(moment: str) -> None:
+    search = start()
+    step(search)
+    if moment == "before ask":
+        search.tell(BEST, [12.0])
+    bits = search.ask()
+    if moment == "before tell":
+        search.tell(BEST, [12.0])
+    search.tell(bits[:5], PROBLEM(bits[:5]))
+    if moment == "between pieces":
+        search.tell(np.concatenate([bits[5:7], BEST]), PROBLEM(np.concatenate([bits[5:7], BEST])))
+        assert search.waiting == 3
+    rest = search.ask()
+    search.tell(rest, PROBLEM(rest))
+    if moment == "after tell":
+        search.tell(BEST, [12.0])
+    assert (search.waiting, search.generation, search.evaluations) == (0, 1, 31)
+    assert search.best_fitness == 12.0
+    if moment != "before ask":  # there, it must first win its tournament
+        assert count_rows(population_of(search).bits)[BEST.tobytes()] == 1
+    np.testing.assert_array_equal(
+        population_of(search).fitness, PROBLEM(population_of(search).bits)
+    )
+
+
+def test_a_known_solution_that_is_no_better_than_the_worst_stays_out() -> None:
+    search, other = start(), start()
+    step(search)
+    step(other)
+    before = population_of(search)
+    search.tell(WORST, [0.0])
+    assert (search.evaluations, search.best_fitness) == (21, before.fitness.max())
+    np.testing.assert_array_equal(population_of(search).bits, before.bits)
+    np.testing.assert_array_equal(step(search), step(other))
+
+
+def test_a_known_solution_joins_once() -> None:
+    search = start()
+    step(search)
+    for _ in range(3):
+        search.tell(np.tile(BEST, (4, 1)), np.full(4, 12.0))
+    assert count_rows(population_of(search).bits)[BEST.tobytes()] == 1
+    assert search.evaluations == 32
+
+
+def test_known_solutions_take_half_of_the_population_at_most_the_best_of_them() -> None:
+    search = start()
+    known = np.unique(np.random.default_rng(3).integers(0, 2, (40, LENGTH), np.uint8), axis=0)
+    bits = step(search)
+    known = known[[row.tobytes() not in count_rows(bits) for row in known]]
+    fitness = 100.0 + np.arange(len(known))
+    search.tell(known, fitness)
+    assert sorted(population_of(search).fitness)[10:] == fitness[-10:].tolist()
+    assert (population_of(search).fitness[:20] < 100).sum() == 10
+
+
+def test_a_whole_batch_may_be_told_with_repaired_rows_in_place() -> None:
+    search = start()
+    bits = search.ask()
+    repaired = bits.copy()
+    repaired[[2, 11]] = BEST[0], WORST[0]
+    search.tell(repaired, PROBLEM(repaired))
+    assert (search.waiting, search.evaluations) == (0, 20)
+    np.testing.assert_array_equal(population_of(search).bits, repaired)
+    np.testing.assert_array_equal(population_of(search).fitness, PROBLEM(repaired))
+    repaired = search.ask()
+    repaired[:] = BEST
+    search.tell(repaired, PROBLEM(repaired))
+    assert (search.waiting, search.generation, search.evaluations) == (0, 1, 30)
+    assert (population_of(search).bits[10:] == 1).all()  # parents, then offspring
+
+
+def test_a_row_may_be_repaired_into_one_that_was_asked_too() -> None:
+    search = start()
+    bits = search.ask()
+    assert len(count_rows(bits)) == 20
+    repaired = bits.copy()
+    repaired[[2, 11]] = bits[5]
+    search.tell(repaired, PROBLEM(repaired))
+    assert search.waiting == 0
+    np.testing.assert_array_equal(population_of(search).bits, repaired)
+
+
+def test_the_rest_of_a_batch_may_be_repaired_too() -> None:
+    search = start()
+    bits = search.ask()
+    search.tell(bits[5:], PROBLEM(bits[5:]))
+    repaired = np.concatenate([bits[:4], BEST])
+    search.tell(repaired, PROBLEM(repaired))
+    assert (search.waiting, search.evaluations) == (0, 20)
+    np.testing.assert_array_equal(population_of(search).bits, np.concatenate([repaired, bits[5:]]))
+
+
+def test_a_search_repairs_what_it_samples() -> None:
+    seen: list[Bits] = []
+
+    def repair(bits: Bits, rng: np.random.Generator) -> Bits:
+        repaired = bits.copy()
+        repaired[:, 0], repaired[:, 1] = 1, rng.integers(0, 2, len(bits))
+        seen.append(repaired)
+        return repaired
+
+    search, again = (EDA(UMDA(), population=20).start(LENGTH, 1, repair) for _ in range(2))
+    for generation in range(3):
+        bits = search.ask()
+        np.testing.assert_array_equal(bits, seen[-1])
+        np.testing.assert_array_equal(search.ask(), bits)
+        assert len(seen) == 2 * generation + 1
+        search.tell(bits, PROBLEM(bits))
+        np.testing.assert_array_equal(again.ask(), bits)
+        again.tell(bits, PROBLEM(bits))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda bits, fitness: (bits ^ 1, fitness), "told rows differ from the asked ones"),
-        (lambda bits, fitness: (bits[::-1], fitness[::-1]), "tell them in the asked order"),
-        (lambda bits, fitness: (bits[5:], fitness[5:]), "told rows differ from the asked ones"),
         (
             lambda bits, fitness: (np.tile(bits, (2, 1)), np.tile(fitness, 2)),
-            r"told 40 rows, but 20 are waiting; ask\(\) first",
+            "row 20 of 40 was told already",
+        ),
+        (lambda bits, fitness: (bits, None), "fitness is None; return one number a row"),
+        (lambda bits, fitness: (bits[0], fitness[:1]), r"bits have shape \(12,\)"),
+        (lambda bits, fitness: (bits[None], fitness), r"bits have shape \(1, 20, 12\)"),
+        (lambda bits, fitness: (bits.astype(str), fitness), "bits have dtype <U"),
+        (
+            lambda bits, fitness: (bits, fitness[:, None]),
+            r"fitness has shape \(20, 1\) for 20 rows",
+        ),
+        (
+            lambda bits, fitness: (bits, fitness - np.inf),
+            "fitness has -inf in row 0 of 20; return a finite number for every row",
         ),
         (
             lambda bits, fitness: (bits, fitness[1:]),

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from harmonium import EDA, UMDA, Search, Stop
+from harmonium.search import stopping
 from harmonium.search.replacement import Population
-from harmonium.search.stopping import Reason, is_solved
+from harmonium.search.stopping import Reason, default_stop, is_solved
 from harmonium.specs import SpecError
 from tests.rows import random_rows
 
@@ -16,6 +17,7 @@ NEVER: dict[str, None] = {field.name: None for field in fields(Stop)}
 def search_at(**state: Any) -> Search:
     """Return a search in the middle of its work."""
     search = EDA(UMDA(), population=8).start(length=5, seed=1)
+    assert isinstance(search, Search)
     search.population = Population(random_rows(8, 5, seed=1), np.zeros(8))
     search.best_fitness = 3.0
     for name, value in state.items():
@@ -95,6 +97,7 @@ def test_of_several_reasons_the_first_in_the_list_is_told() -> None:
     limits: dict[str, Any] = {
         "max_generations": 1,
         "patience": 1,
+        "stagnation": 1e-9,
         "max_evaluations": 1,
         "max_cpu_seconds": 1,
         "max_wall_seconds": 1,
@@ -108,8 +111,49 @@ def test_of_several_reasons_the_first_in_the_list_is_told() -> None:
     assert [*told, "callback"] == list(get_args(Reason))
 
 
+FLOOR = 5 * stopping._PATIENT
+"""What the best of five bits is taken to have cost at least."""
+
+
+@pytest.mark.parametrize(
+    ("stagnation", "improved_at", "evaluations", "reason"),
+    [
+        # The best came late: as much again, times the stagnation.
+        (2.0, 10 * FLOOR, 30 * FLOOR - 1, None),
+        (2.0, 10 * FLOOR, 30 * FLOOR, "stagnation"),
+        (0.5, 10 * FLOOR, 15 * FLOOR - 1, None),
+        (0.5, 10 * FLOOR, 15 * FLOOR, "stagnation"),
+        # It came early: it is taken to have cost the floor.
+        (2.0, 0, 2 * FLOOR - 1, None),
+        (2.0, 0, 2 * FLOOR, "stagnation"),
+        (2.0, 7, 2 * FLOOR + 6, None),
+        (2.0, 7, 2 * FLOOR + 7, "stagnation"),
+        (2.0, FLOOR, 3 * FLOOR - 1, None),
+        (2.0, FLOOR, 3 * FLOOR, "stagnation"),
+        (None, 1, 1000 * FLOOR, None),
+    ],
+)
+def test_a_search_stagnates_when_the_best_is_old_beside_what_it_took(
+    stagnation: float | None, improved_at: int, evaluations: int, reason: Reason | None
+) -> None:
+    search = search_at(improved_at=improved_at, evaluations=evaluations)
+    limits: dict[str, Any] = NEVER | {"stagnation": stagnation}
+    assert Stop(**limits).reason(search, None, 0) == reason
+
+
+def test_populations_that_take_turns_end_by_stagnation_alone() -> None:
+    stop = default_stop(EDA(UMDA()))
+    assert stop == Stop(**NEVER | {"stagnation": 2.0})  # type: ignore[arg-type]
+    assert stop.reason(EDA(UMDA()).start(5, 1), None, 1e9) is None
+
+
+def test_one_population_ends_as_in_the_journal_version() -> None:
+    assert default_stop(EDA(UMDA(), population=8)) == Stop()
+
+
 def test_the_defaults_are_those_of_the_journal_version() -> None:
     stop = Stop()
+    assert stop.stagnation is None
     assert (stop.max_generations, stop.patience) == (100, 20)
     assert (stop.max_evaluations, stop.max_cpu_seconds, stop.max_wall_seconds) == (None,) * 3
 
@@ -124,6 +168,8 @@ def test_the_budget_is_what_is_left_of_it() -> None:
     [
         ("max_generations", 0, "an integer ≥ 1 or none"),
         ("patience", -1, "an integer ≥ 1 or none"),
+        ("stagnation", 0, "a number > 0 or none"),
+        ("stagnation", -1.5, "a number > 0 or none"),
         ("max_evaluations", 0.5, "an integer ≥ 1 or none"),
         ("max_cpu_seconds", 0, "a number > 0 or none"),
         ("max_wall_seconds", -2.0, "a number > 0 or none"),

@@ -1,11 +1,11 @@
 """`harmonium solve`: run models on a problem and show what they found and what it cost."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -19,11 +19,14 @@ from harmonium.models import MODELS
 from harmonium.problems import AnyProblem, Problem, parse_problem
 from harmonium.problems.custom import importable
 from harmonium.progress import Progress
-from harmonium.search import EDA, Result, Stop, run
+from harmonium.search import EDA, AnySearch, Result, Stop, run
 from harmonium.search.clock import PHASES
 from harmonium.search.compiling import compile_kernels
 from harmonium.search.stopping import default_stop
 from harmonium.specs import SpecError, parse_scalar
+
+if TYPE_CHECKING:
+    from harmonium.reports import Learning
 
 _OWN = "Functions and programs of your own"
 
@@ -88,6 +91,13 @@ def solve(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a run, as soon as it is done.")
     ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page of the runs here: their course, and what the models learned.",
+            metavar="FILE.html",
+        ),
+    ] = None,
     length: Annotated[
         int | None,
         typer.Option(help="Number of bits of a function or program.", rich_help_panel=_OWN, min=1),
@@ -177,12 +187,15 @@ def solve(
         max_cpu_seconds=max_cpu_seconds,
         max_wall_seconds=max_wall_seconds,
     )
-    return _run_all(task, edas, stop, range(seed, seed + runs), as_json)
+    return _run_all(task, edas, stop, range(seed, seed + runs), as_json, report)
 
 
-def _run_all(task: AnyProblem, edas: list[EDA], stop: Stop, seeds: range, as_json: bool) -> int:
+def _run_all(
+    task: AnyProblem, edas: list[EDA], stop: Stop, seeds: range, as_json: bool, report: Path | None
+) -> int:
     """Run each EDA with each seed, and show what came of it; also of what an interrupt left."""
     results: list[Result] = []
+    learnings: list[Learning] = []  # with --report, what each run's model learned
     try:
         with Progress(messages()) as progress:
             progress.prepare()
@@ -191,7 +204,11 @@ def _run_all(task: AnyProblem, edas: list[EDA], stop: Stop, seeds: range, as_jso
             for eda in edas:
                 for number, seed in enumerate(seeds, start=1):
                     progress.begin(f"{eda.model}, run {number} of {len(seeds)}", task.optimum)
-                    result = run(task, eda, stop=stop, seed=seed, callback=progress.show)
+                    watch: list[Callable[[AnySearch], object]] = [progress.show]
+                    if report:
+                        learnings.append(_follow(task))
+                        watch.append(learnings[-1])
+                    result = run(task, eda, stop=stop, seed=seed, callback=_call_all(watch))
                     results.append(result)
                     if as_json:
                         typer.echo(json.dumps(result.to_dict(), ensure_ascii=False))
@@ -205,7 +222,34 @@ def _run_all(task: AnyProblem, edas: list[EDA], stop: Stop, seeds: range, as_jso
             if len(results) == 1:
                 best = format_bits(results[0].best_bits)
                 console.print(f"best bits: {best}", soft_wrap=True)
+        if results and report:
+            _write_report(report, task, results, learnings)
     return 0
+
+
+def _call_all(watchers: list[Callable[[AnySearch], object]]) -> Callable[[AnySearch], object]:
+    """Return one callback that calls several, and never ends the run."""
+
+    def call(search: AnySearch) -> None:
+        for watcher in watchers:
+            watcher(search)
+
+    return call
+
+
+def _follow(problem: Problem) -> "Learning":
+    from harmonium.reports import Learning  # noqa: PLC0415  # charts are slow to import
+
+    return Learning(problem)
+
+
+def _write_report(
+    path: Path, problem: Problem, results: list[Result], learnings: list["Learning"]
+) -> None:
+    from harmonium.reports import write_run_report  # noqa: PLC0415  # charts are slow to import
+
+    write_run_report(path, problem, results, learnings)
+    messages().print(f"report: {path}", soft_wrap=True)
 
 
 def _show(problem: Problem, results: list[Result]) -> Group:

@@ -27,6 +27,13 @@ _OVERHEAD = 180
 """Bytes that Python needs for an entry of a dictionary, its key and its value."""
 
 
+_GRAIN = 0.01
+"""Seconds of evaluations that are done in one go."""
+
+_MEASURED = 0.1
+"""Seconds of evaluations that are enough to know what one takes."""
+
+
 class EvaluationError(ValueError):
     """A function raised, or gave no finite number."""
 
@@ -63,6 +70,8 @@ class Evaluator:
     """The lowest fitness seen; a failure counts as a little less."""
     cache: dict[bytes, float] = field(default_factory=dict)
     """By packed bits; NaN for a failure."""
+    unfinished: tuple[Bits, Fitness] | None = None
+    """Rows, and what came of them, of a batch that failed or was interrupted before its end."""
     _warned: bool = False
     _wrong: str = ""
     """What the function did wrong last."""
@@ -85,15 +94,16 @@ class Evaluator:
 
     def measure(self, bits: Bits) -> float:
         """Return the seconds of a call, measured with rows that will be asked for again."""
-        if not len(bits):
-            return 0.0
-        self._look_up(bits[:1])  # the first call may compile or load something
-        calls, seconds = self.calls, self.seconds
-        if len(bits) > 1:
-            self._look_up(bits[1:])
+        start, cost = 0, 0.0
+        while start < len(bits) and (start < 2 or cost * start < _MEASURED):
+            rows = bits[start : max(1, 2 * start)]  # the first alone: it may compile something
+            calls, seconds = self.calls, self.seconds
+            self._look_up(rows)
+            cost = (self.seconds - seconds) / max(1, self.calls - calls)
+            start += len(rows)
         if self.cached:
-            self.requested -= len(bits)
-        return (self.seconds - seconds) / max(1, self.calls - calls)
+            self.requested -= start
+        return cost
 
     def _look_up(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
@@ -135,27 +145,32 @@ class Evaluator:
         self, bits: Bits, numbers: Sequence[int] | None = None, of: int | None = None
     ) -> Fitness:
         """Call the function; `numbers` are the rows' places among those asked, for errors."""
-        started = time.perf_counter()
-        values: list[Any] = []
-        spent = 0.0
-        for rows, seconds, answers in self._call(bits):
-            spent += seconds
-            values += self._read(answers, rows)
-        elapsed = time.perf_counter() - started
-        self._judge_executor(elapsed, spent, len(bits))
-        self.calls += len(bits)
-        self.seconds += spent
-        self.elapsed += elapsed
+        started, before = time.perf_counter(), self.seconds
         fitness = np.empty(len(bits))
-        for number, value in enumerate(values):
-            place = number if numbers is None else numbers[number]
-            fitness[number] = self._check(value, bits[number], place, of)
-        return fitness * self.sign
+        done = 0
+        try:
+            for rows, seconds, answers in self._call(bits):
+                self.calls += rows
+                self.seconds += seconds
+                for value in self._read(answers, rows):
+                    place = done if numbers is None else numbers[done]
+                    fitness[done] = self._check(value, bits[done], place, of) * self.sign
+                    done += 1
+        finally:
+            elapsed = time.perf_counter() - started
+            self.elapsed += elapsed
+            lost = done if done < len(bits) else 0
+            self.unfinished = bits[:lost], fitness[:lost]
+        self._judge_executor(elapsed, self.seconds - before, len(bits))
+        return fitness
 
     def _call(self, bits: Bits) -> Iterator[tuple[int, float, Any]]:
         """Yield for each chunk its number of rows, the seconds it took, and what came of it."""
         pieces = -(-bits.size // _PIECE)
         if self.executor is None:
+            if not self.batch:  # so that little is lost when a row fails, or at Ctrl-C
+                rows = int(_GRAIN * self.calls / self.seconds) if self.seconds else 1
+                pieces = max(pieces, len(bits) // max(1, rows))
             for chunk in np.array_split(bits, pieces):
                 yield len(chunk), *evaluate(self.function, chunk, self.batch)
             return

@@ -70,9 +70,7 @@ class Optimization:
         """Go on until a rule says why to stop."""
         started = time.perf_counter() - self.seconds
         next_save = 0.0
-        if len(self.initial) and not self.search.evaluations:
-            self._tell(self.initial)
-        reason = self._judge() if self.search.evaluations else None
+        reason = self._judge() if self.search.evaluations else self._begin()
         while reason is None:
             generation = self.search.generation
             self._step()
@@ -94,6 +92,11 @@ class Optimization:
     def conclude(self, reason: str) -> Optimum | None:
         """Return the best so far; none before anything was evaluated."""
         search, evaluator = self.search, self.evaluator
+        if evaluator.unfinished is not None:
+            bits, fitness = evaluator.unfinished
+            good = np.isfinite(fitness)
+            search.tell(bits[good], fitness[good])
+            evaluator.unfinished = None
         if search.best_bits is None:
             return None
         ended = reason in ("converged", "generations", "patience", "stagnation")
@@ -118,6 +121,11 @@ class Optimization:
             seconds=self.seconds,
             trace=tuple(self.trace),
         )
+
+    def _begin(self) -> str | None:
+        """Evaluate and tell the known solutions; return whether they are all that was wanted."""
+        self._tell(self.initial)
+        return "optimum" if is_solved(self.search.best_fitness, self.target) else None
 
     def _step(self) -> None:
         """Ask, evaluate and tell."""
@@ -150,7 +158,7 @@ class Optimization:
             generation=search.generation,
             evaluations=self.evaluator.calls,
             best=search.best_fitness * self.evaluator.sign,
-            mean=float(search.population.fitness.mean()) * self.evaluator.sign,
+            mean=search.population.mean * self.evaluator.sign,
             facts=dict(search.facts),
         )
         if search.generation % self.stride == 0:

@@ -1,9 +1,10 @@
-"""What charts of growth show, before it is drawn: curves by panel, with labels and alternatives."""
+"""What charts show, before it is drawn: curves by panel, courses of runs, bars of phases."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from harmonium.search.clock import PHASES, Phase
 from harmonium.studies.paper import find_exponent, name_family, read_points
 from harmonium.studies.prose import format_count, format_seconds
 from harmonium.studies.scaling import Law
@@ -13,6 +14,9 @@ MAX_PANELS: Final = 12
 """Of a grid: more sizes than that are thinned out."""
 _NEAR: Final = 1.5
 """The paper's points are shown up to so many times our largest size, or below our smallest."""
+FACTS: Final = ("epochs", "edges")
+"""What traces tell of models."""
+
 T = TypeVar("T")
 
 _PAPER_METRICS: Final[dict[Metric, str]] = {
@@ -40,7 +44,37 @@ class Curve:
     label: str
     spots: tuple[Spot, ...]
     line: tuple[tuple[float, float], ...] = ()
-    """The fitted law, at its smallest and its largest size."""
+    """Through the points: the fitted law, at its smallest and its largest size; or the points."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """How one run went."""
+
+    model: str
+    optimum: float | None
+    trace: Mapping[str, Sequence[Any]]
+    """By column, a value a generation: generation, best, mean, and facts of the model."""
+
+    @property
+    def has_facts(self) -> bool:
+        """Whether the model tells of training epochs or edges."""
+        return any(fact in self.trace for fact in FACTS)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Where the CPU time of one model at one size went."""
+
+    model: str
+    label: str
+    seconds: Mapping[Phase, float]
+
+    @property
+    def shares(self) -> dict[Phase, float]:
+        """The share of each phase."""
+        total = sum(self.seconds.values()) or 1.0
+        return {phase: self.seconds[phase] / total for phase in PHASES}
 
 
 @dataclass(frozen=True)
@@ -90,12 +124,42 @@ def trace_grid(rows: Sequence[Row], metric: Metric | None) -> list[Panel]:
     for family, size in thin_out(list(cells), MAX_PANELS):
         mine = [row for row in rows if (row.family, row.size) == (family, size)]
         curves = [
-            Curve(model, model, tuple(_spot_grid(mine, model, metric)))
+            _join_spots(model, tuple(_spot_grid(mine, model, metric)))
             for model in dict.fromkeys(row.model for row in mine)
         ]
         shown = tuple(curve for curve in curves if curve.spots)
         panels.append(Panel(f"{family}, n = {size}", "population", shown))
     return panels
+
+
+def _join_spots(model: str, spots: tuple[Spot, ...]) -> Curve:
+    return Curve(model, model, spots, tuple((float(spot.x), spot.mean) for spot in spots))
+
+
+def measure_phases(rows: Sequence[Row], sizes: Sequence[int]) -> list[Bar]:
+    """Return a bar for each model and size that is done; on a grid of the last population."""
+    cells = {(row.model, row.size): row for row in rows if row.state == "done"}
+    models = dict.fromkeys(row.model for row in rows)
+    return [
+        Bar(
+            model,
+            f"{model}  {size}",
+            {phase: _mean_phase(cells[model, size], phase) for phase in PHASES},
+        )
+        for model in models
+        for size in sizes
+        if (model, size) in cells
+    ]
+
+
+def _mean_phase(row: Row, phase: Phase) -> float:
+    metrics: dict[Phase, Metric] = {
+        "fitness": "cpu_fitness",
+        "selection": "cpu_selection",
+        "building": "cpu_building",
+        "sampling": "cpu_sampling",
+    }
+    return float(row.samples[metrics[phase]].mean())
 
 
 def thin_out(values: Sequence[T], most: int) -> list[T]:

@@ -4,6 +4,7 @@ Weights are not stored, but a run can be repeated to the bit: chosen runs of a s
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -12,15 +13,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.models import BOA, RBM
 from harmonium.models.boa import FittedBOA
 from harmonium.models.rbm import FittedRBM
 from harmonium.problems import Problem, ProblemSpec, Structure
-from harmonium.problems.custom import importable
 from harmonium.reports.snapshot import Single, Snapshot
-from harmonium.search import Search, run
+from harmonium.search import AnySearch, run
 from harmonium.search.threads import one_blas_thread
-from harmonium.studies.prose import format_duration
-from harmonium.studies.trial import read_trial
 
 DOUBLED: Final = float(np.log(2))
 """A pair counts as learned by an RBM if one bit at least doubles the odds of the other."""
@@ -29,9 +28,9 @@ CONTEXTS: Final = 16
 MAX_LENGTH: Final = 100
 """Bits of a run that is repeated: a map of more is no longer readable."""
 MAX_SECONDS: Final = 3.0
-"""Time a run to be repeated may have taken."""
-BUDGET: Final = 12.0
-"""Seconds for all repeated runs of a report together."""
+"""CPU time that a run may have taken to be repeated."""
+BUDGET: Final = 10.0
+"""CPU seconds for all repeated runs of a report together."""
 
 Matrix = NDArray[np.float64]
 
@@ -101,7 +100,7 @@ class Learning:
 
     problem: Problem
     deadline: float = float("inf")
-    """Of `time.monotonic`; the run is ended there."""
+    """Of `time.process_time`; the run is ended there."""
     steps: list[Step] = field(default_factory=list)
     pairs: Matrix | None = None
     """Of the last model: sizes of log odds ratios (RBM), or 1 from parent to child (BOA)."""
@@ -111,11 +110,11 @@ class Learning:
         self.structure = read_structure(self.problem)
         self.truth = mark_pairs(self.structure, self.problem.length)
 
-    def __call__(self, search: Search) -> bool:
+    def __call__(self, search: AnySearch) -> bool:
         """Take in a generation; return whether the time is over."""
         if self.structure and isinstance(search.fitted, FittedRBM | FittedBOA):
             self._learn(search.generation, search.fitted)
-        return time.monotonic() > self.deadline
+        return time.process_time() > self.deadline
 
     @property
     def density(self) -> float:
@@ -143,11 +142,18 @@ class Learning:
 
 
 @dataclass(frozen=True)
-class Repeated:
-    """A stored run that was run again, and what its model learned."""
+class Learned:
+    """What the model of one run learned, and which run it was."""
 
-    single: Single
+    problem: str
+    """As titles have it: "trap:order=5, n = 60"."""
+    model: str
     learning: Learning
+
+    @property
+    def name(self) -> str:
+        """Problem and model."""
+        return f"{self.problem}: {self.model}"
 
 
 def read_structure(problem: Problem) -> Structure:
@@ -182,7 +188,8 @@ def find_couplings(fitted: FittedRBM) -> Matrix:
     """
     weights, _, biases = (part.astype(np.float64) for part in fitted.machine)
     parents = fitted.parents[:CONTEXTS].astype(np.float64)
-    inputs = np.clip(parents @ weights + biases, -100.0, 100.0)  # e^100 squared is still a number
+    inputs = (parents @ weights + biases).clip(-100.0, 100.0)  # products of e^a must stay numbers
+    weights = weights.clip(-50.0, 50.0)
     ratios = np.zeros((len(weights), len(weights)))
     for unit in range(weights.shape[1]):
         seen = np.flatnonzero(weights[:, unit])
@@ -217,59 +224,68 @@ def choose_runs(singles: Sequence[Single]) -> list[Single]:
     """
     chosen: list[Single] = []
     for family in dict.fromkeys(one.family for one in singles):
-        runs = [one for one in singles if one.family == family and _is_telling(one)]
-        short = [one for one in runs if one.outcome.wall_seconds <= MAX_SECONDS] or runs[:1]
-        sizes = {
-            model: {one.size for one in short if one.model == model} for model in _models(short)
-        }
+        short = [one for one in singles if one.family == family and _is_short(one)]
+        sizes: dict[str, set[int]] = {}
+        for one in short:
+            sizes.setdefault(one.model, set()).add(one.size)
         common = set.intersection(*sizes.values()) if sizes else set()
-        chosen += [
-            one for one in short if one.size == max(common & sizes[one.model] or sizes[one.model])
-        ]
+        largest = {model: max(common or mine) for model, mine in sizes.items()}
+        chosen += [one for one in short if one.size == largest[one.model]]
     return chosen
 
 
-def _models(singles: Sequence[Single]) -> list[str]:
-    return list(dict.fromkeys(one.model for one in singles))
+def _is_short(one: Single) -> bool:
+    cheap = one.outcome.figures.cpu_seconds.get("total", 0.0) <= MAX_SECONDS
+    return cheap and one.trial.problem.length <= MAX_LENGTH
 
 
 def _is_telling(one: Single) -> bool:
     """Whether a model that shows its pairs solved a problem in which some, not all, interact."""
-    problem, model = one.trial.problem, one.trial.eda.model
-    if not isinstance(model, RBM | BOA) or problem.length > MAX_LENGTH:
+    if not isinstance(one.trial.eda.model, RBM | BOA) or not one.outcome.figures.solved:
         return False
-    return one.outcome.figures.solved and 0 < Learning(problem).density < 1
+    return 0 < Learning(one.trial.problem).density < 1
 
 
 def repeat_runs(
     snapshot: Snapshot, known: dict[str, Learning | None], budget: float = BUDGET
-) -> tuple[list[Repeated], list[str]]:
+) -> tuple[list[Learned], list[str]]:
     """Run chosen runs of a store again; return them, and in words what had to be left out.
 
     `known` is what was repeated before, by the key of the trial; new ones are added to it.
     """
-    repeated: list[Repeated] = []
+    telling = [one for one in snapshot.singles if _is_telling(one)]
+    chosen = choose_runs(telling)
+    learned: list[Learned] = []
     remarks: list[str] = []
-    end = time.monotonic() + budget
-    for one in choose_runs(snapshot.singles):
-        name = f"{one.family}, n = {one.size}, {one.model}"
-        key, seconds = one.trial.key, one.outcome.wall_seconds
-        if key not in known and seconds > min(MAX_SECONDS, end - time.monotonic()):
-            remarks.append(f"{name} is left out: the run took {format_duration(seconds)}.")
-            continue
+    end = time.process_time() + budget
+    for one in chosen:
+        key, problem = one.trial.key, f"{one.family}, n = {one.size}"
+        if key not in known and time.process_time() < end:
+            learning = _repeat(one, end)
+            if time.process_time() < end:
+                known[key] = learning
         if key not in known:
-            with importable(snapshot.study.folder):
-                known[key] = _repeat(one, end)
+            why = f"the {budget:g} CPU seconds for such runs were over"
+            remarks.append(f"{problem}: {one.model} is left out; {why}.")
+            continue
         learning = known[key]
         if learning is None:
-            remarks.append(f"{name} is left out: here the run went otherwise than it was stored.")
-        else:
-            repeated.append(Repeated(one, learning))
-    return repeated, remarks
+            why = "here the run goes otherwise than it was stored (another processor or version?)"
+            remarks.append(f"{problem}: {one.model} is left out; {why}.")
+        elif learning.steps:  # none where the first random population had the optimum
+            learned.append(Learned(problem, one.model, learning))
+    shown = {(one.family, one.model) for one in chosen}
+    why = f"its runs took more than {MAX_SECONDS:g} CPU seconds or have more than {MAX_LENGTH} bits"
+    remarks += [
+        f"{family}: {model} is left out; {why}."
+        for family, model in dict.fromkeys((one.family, one.model) for one in telling)
+        if (family, model) not in shown
+    ]
+    return learned, remarks
 
 
 def _repeat(one: Single, end: float) -> Learning | None:
-    """Run a stored trial again; none if it did not go as it did, or takes too long here."""
+    """Run a stored trial again; none if it does not go as it did."""
     trial = one.trial
     learning = Learning(trial.problem, end)
     with one_blas_thread():

@@ -1,11 +1,11 @@
 """What a report shows of a store, read once and of one moment: a study may be running meanwhile."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
 
+from harmonium.reports.curves import Course
 from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Walk
 from harmonium.studies.scaling import Crossing, Law, Price, find_crossings, find_prices, fit_laws
@@ -24,8 +24,6 @@ class Single:
     model: str
     trial: Trial
     outcome: Outcome
-    trace: dict[str, list[Any]] = field(default_factory=dict)
-    """By column, a value a generation; read for the runs that are drawn."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,8 @@ class Snapshot:
     rows: tuple[Row, ...]
     singles: tuple[Single, ...]
     """The first run of each family, size and model that was measured."""
-    drawn: tuple[Single, ...]
-    """Those of them at the largest size of their family and model, with their traces."""
+    courses: tuple[tuple[Single, Course], ...]
+    """How those at the largest size of their family and model went."""
 
     @property
     def done(self) -> int:
@@ -95,12 +93,12 @@ def take_snapshot(store: Store) -> Snapshot:
             taken=datetime.now(UTC),
             rows=tuple(summarize(walks)),
             singles=tuple(singles),
-            drawn=tuple(_with_trace(one, store) for one in drawn),
+            courses=tuple((one, _read_course(one, store)) for one in drawn),
         )
 
 
 def _find_singles(walks: Sequence[Walk]) -> list[Single]:
-    """Return the first run of each family, size and model; on a grid of its largest population."""
+    """Return the first run of each family, size and model; on a grid of its last population."""
     found: dict[tuple[str, int, str], Single] = {}
     for walk in sorted(walks, key=lambda walk: walk.case.instance or 0, reverse=True):
         if walk.found and walk.found.measured:
@@ -111,9 +109,9 @@ def _find_singles(walks: Sequence[Walk]) -> list[Single]:
     return [found[where] for where in dict.fromkeys(cases) if where in found]
 
 
-def _with_trace(one: Single, store: Store) -> Single:
-    trace = store.trace(one.trial.key)
-    return Single(one.family, one.size, one.model, one.trial, one.outcome, trace)
+def _read_course(one: Single, store: Store) -> Course:
+    key = one.trial.key
+    return Course(one.model, store.result(key).get("optimum"), store.trace(key))
 
 
 def _size(one: Single) -> int:

@@ -1,6 +1,7 @@
-"""Colours, shapes and the look of charts; the colours are safe for the colour-blind, light and dark.
+"""Colours, shapes and the look of charts, light and dark.
 
-They are those of Okabe and Ito (2008): the first four can be told from white and from black.
+The colours are those of Okabe and Ito (2008), safe for the colour-blind; the first four can be seen
+on white and on black.
 """
 
 from collections.abc import Iterable
@@ -74,6 +75,8 @@ def make_config(*, dark: bool) -> dict[str, Any]:
         "legend": {
             **{"labelColor": text, "titleColor": quiet, "labelFontSize": 12, "titleFontSize": 12},
             **{"titleFontWeight": "normal", "labelLimit": 300, "symbolSize": 70, "rowPadding": 3},
+            **{"symbolOpacity": 1, "orient": "bottom", "columnPadding": 14},
+            "layout": {"bottom": {"anchor": "start", "direction": "vertical", "margin": 4}},
         },
         "rect": {"color": text},
         "rule": {"color": quiet},

@@ -32,17 +32,17 @@ class Batch:
     def place(self, bits: Bits) -> Indices:
         """Return which asked row each of these is, -1 for one that was never asked.
 
-        Where as many rows are told as are waiting, those that were never asked stand for the
-        waiting rows nobody told: they are repaired versions.
+        Where as many rows are told as are waiting, those that were never asked, or more often than
+        asked, stand for the waiting rows nobody told: they are repaired versions.
         """
         waiting = np.flatnonzero(self.waiting)
-        if len(waiting) == 0:
-            return self._find(bits)
-        if len(bits) == len(waiting) and np.array_equal(bits, self.bits[waiting]):
-            return waiting
-        places = self._find(bits)
+        first = waiting[: len(bits)]
+        if len(first) == len(bits) and np.array_equal(bits, self.bits[first]):
+            return first
+        whole = len(bits) == len(waiting)
+        places = self._find(bits, whole)
         strangers = np.flatnonzero(places < 0)
-        if len(strangers) and len(bits) == len(waiting):
+        if whole:
             places[strangers] = np.setdiff1d(waiting, places)
         return places
 
@@ -52,7 +52,7 @@ class Batch:
         new.bits[places], new.fitness[places] = bits, fitness
         return new
 
-    def _find(self, bits: Bits) -> Indices:
+    def _find(self, bits: Bits, whole: bool) -> Indices:
         """Match rows by what they are; refuse those that were all told already."""
         free: dict[bytes, list[int]] = defaultdict(list)
         waiting = self.waiting
@@ -60,9 +60,13 @@ class Batch:
             copies = free[self.bits[number].tobytes()]
             if waiting[number]:
                 copies.append(number)
+        told = {row for row, copies in free.items() if not copies}
         places = np.full(len(bits), -1, dtype=np.intp)
         for number, row in enumerate(bits):
-            copies = free.get(row.tobytes(), [-1])
+            key = row.tobytes()
+            copies = free.get(key, [-1])
+            if not copies and whole and key not in told:
+                continue
             if not copies:
                 raise ValueError(
                     f"row {number} of {len(bits)} was told already; tell() each asked row once, "

@@ -2,7 +2,7 @@
 
 After Harik and Lobo (1999). A population gets eight generations for each one of the next larger; it
 retires when it has converged, has not improved for twenty generations, or when a larger one has
-reached a better mean. All share one seed, so a smaller population begins like a larger one, and
+reached as good a mean. All share one seed, so a smaller population begins like a larger one, and
 what solved a problem can be run again alone with that size.
 """
 
@@ -16,7 +16,7 @@ from harmonium.bits import Bits, Fitness, check_bits, check_fitness
 from harmonium.models import Fitted
 from harmonium.search.clock import Clock
 from harmonium.search.replacement import Population
-from harmonium.search.search import Repair, Search
+from harmonium.search.search import Repair, Search, check_length
 from harmonium.search.snapshot import Snapshot
 from harmonium.seeds import check_seed
 
@@ -42,7 +42,7 @@ class Interleaved:
 
     def __init__(self, eda: "EDA", length: int, seed: int, repair: Repair | None = None) -> None:
         self.eda = eda
-        self.length = length
+        self.length = check_length(length)
         self.seed = check_seed(seed)
         self.generation = 0
         """Generations of all populations together, their random first ones too."""
@@ -101,9 +101,16 @@ class Interleaved:
 
     def ask(self) -> Bits:
         """Return the rows whose fitness is wanted next; the same ones until they are told."""
-        if not self._search.waiting:
-            self._search = self._choose().search
-        return self._search.ask()
+        if self._search.waiting:
+            return self._search.ask()
+        level = self._choose()
+        bits = level.search.ask()
+        # Nothing has changed so far: a fit that failed or was interrupted can be asked for again.
+        self._search = level.search
+        for smaller in self.levels[: self.levels.index(level)]:
+            smaller.turns = 0
+        level.turns += 1
+        return bits
 
     def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
         """Hand in the fitness of rows, as `Search.tell` does.
@@ -160,7 +167,7 @@ class Interleaved:
         facts, arrays = snapshot.facts, snapshot.arrays
         for name in _COUNTERS:
             setattr(whole, name, facts[name])
-        whole.clock.seconds = facts["seconds"]
+        whole.clock.seconds = dict(facts["seconds"])
         whole.best_fitness = float(arrays["best_fitness"])
         whole.best_bits = arrays.get("best_bits")
         whole._known = Population(arrays["known_bits"], arrays["known_fitness"])
@@ -194,12 +201,8 @@ class Interleaved:
         """Return the smallest population that has a turn left, or a new one twice the largest."""
         for level in self.levels:
             if level.turns < TURNS:
-                level.turns += 1
                 return level
-            level.turns = 0
-        level = self._grow()
-        level.turns += 1
-        return level
+        return self._grow()
 
     def _grow(self) -> Level:
         size = max(SMALLEST, 2 * self.eda.tournament) * 2**self.grown
@@ -216,7 +219,7 @@ class Interleaved:
         best = -np.inf
         for level in reversed(self.levels):
             population = level.search.population
-            mean = -np.inf if population is None else float(population.fitness.mean())
+            mean = -np.inf if population is None else population.mean
             if population is None or (mean > best and not _has_ended(level.search)):
                 kept.insert(0, level)
             best = max(best, mean)

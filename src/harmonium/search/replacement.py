@@ -17,6 +17,15 @@ class Population(NamedTuple):
     bits: Bits
     fitness: Fitness
 
+    @property
+    def mean(self) -> float:
+        """The mean fitness, finite even where the sum is too large for a float."""
+        with np.errstate(over="ignore"):
+            mean = self.fitness.mean()
+            if not np.isfinite(mean):
+                mean = np.nan_to_num((self.fitness / len(self.fitness)).sum())
+        return float(mean)
+
     def take(self, rows: Indices) -> "Population":
         """Return these rows."""
         return Population(self.bits[rows], self.fitness[rows])

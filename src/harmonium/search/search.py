@@ -45,10 +45,8 @@ class Search:
         repair: Repair | None = None,
         clock: Clock | None = None,
     ) -> None:
-        if length < 1:
-            raise ValueError(f"length is {length}; expected at least 1 bit")
         self.eda = eda
-        self.length = length
+        self.length = check_length(length)
         self.seed = check_seed(seed)
         self.generation = 0
         """Generations completed: models built whose offspring were all told."""
@@ -98,7 +96,7 @@ class Search:
 
         Rows that were never asked join the population as known solutions, where they are better
         than its worst. If as many rows are told as are waiting, they stand for the asked ones that
-        are missing: told in their repaired form.
+        are missing: told in their repaired form. A row of this batch that was told is refused.
         """
         bits = check_bits(bits, self.length)
         fitness = check_fitness(fitness, len(bits))
@@ -167,7 +165,7 @@ class Search:
             setattr(search, name, facts[name])
         search.facts = facts["facts"]
         if clock is None:
-            search.clock.seconds = facts["seconds"]
+            search.clock.seconds = dict(facts["seconds"])
         search.best_fitness = float(arrays["best_fitness"])
         search.best_bits = arrays.get("best_bits")
         search._parents = arrays.get("parents")
@@ -228,6 +226,13 @@ class Search:
 
 
 _COUNTERS = ("generation", "evaluations", "improved", "improved_at")
+
+
+def check_length(length: int) -> int:
+    """Return a length of at least one bit, or raise."""
+    if length < 1:
+        raise ValueError(f"length is {length}; expected at least 1 bit")
+    return length
 
 
 def _welcome(population: Population, known: Population) -> Population:

@@ -1,0 +1,220 @@
+"""The report of a study: what a snapshot shows, section by section."""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from harmonium.reports.curves import Course
+from harmonium.reports.figures import (
+    draw_courses,
+    draw_grid,
+    draw_learned,
+    draw_scaling,
+    draw_shares,
+)
+from harmonium.reports.learned import Learning, repeat_runs
+from harmonium.reports.page import Page, Section, format_period, format_time
+from harmonium.reports.prose import (
+    compare_models,
+    describe_units,
+    describe_unsolved,
+    write_lead,
+)
+from harmonium.reports.snapshot import Single, Snapshot
+from harmonium.reports.tables import tabulate_laws, tabulate_learned, tabulate_rows
+from harmonium.reports.theme import Style, style_models
+from harmonium.studies.prose import (
+    choose_prices,
+    describe_crossing,
+    describe_price,
+    format_count,
+    format_duration,
+)
+
+Styles = dict[str, Style]
+
+
+def make_study_page(snapshot: Snapshot, known: dict[str, Learning | None] | None = None) -> Page:
+    """Lay out the report; `known` are runs repeated before, see `learned.repeat_runs`."""
+    study = snapshot.study
+    styles = style_models(snapshot.models)
+    sections = [
+        *(_show_grid(snapshot, styles) if snapshot.grid else _show_growth(snapshot, styles)),
+        _show_runs(snapshot, styles),
+        _show_learned(snapshot, styles, {} if known is None else known),
+        _show_numbers(snapshot),
+    ]
+    return Page(
+        kind="study report",
+        title=study.name,
+        file=re.sub(r"\W+", "-", study.name).strip("-")[:60] or "study",
+        description=study.description,
+        complete=snapshot.complete,
+        state=_describe_state(snapshot),
+        lead=write_lead(snapshot),
+        sections=[section for section in sections if _has_content(section)],
+        run=_describe_run(snapshot),
+        facts=_list_facts(snapshot),
+        texts=[("The study file", study.text), *_list_environments(snapshot)],
+        styles=styles,
+    )
+
+
+def _has_content(section: Section) -> bool:
+    drawn = any(figure.panels for figure in section.figures)
+    return drawn or bool(section.sentences) or any(table.rows for table in section.tables)
+
+
+def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
+    evaluations, cpu, population, building = draw_scaling(snapshot, styles)
+    sentences = [
+        *map(describe_crossing, snapshot.crossings),
+        *map(describe_price, choose_prices(snapshot.prices)),
+    ]
+    if not snapshot.laws and evaluations.panels:
+        sentences.append("An exponent needs two sizes that were solved: there is none to show yet.")
+    return [
+        Section(
+            "evaluations",
+            "Evaluations and time",
+            sentences=compare_models(snapshot.rows),
+            figures=[evaluations, cpu],
+        ),
+        Section(
+            "growth",
+            "How the cost grows",
+            sentences=sentences,
+            tables=[tabulate_laws(snapshot.laws)],
+        ),
+        Section(
+            "time",
+            "Population, and where the time goes",
+            figures=[population, building, draw_shares(snapshot.rows)],
+        ),
+    ]
+
+
+def _show_grid(snapshot: Snapshot, styles: Styles) -> list[Section]:
+    return [
+        Section("grid", "What the populations give", figures=draw_grid(snapshot, styles)),
+        Section("time", "Where the time goes", figures=[draw_shares(snapshot.rows)]),
+    ]
+
+
+def _show_runs(snapshot: Snapshot, styles: Styles) -> Section:
+    groups = groupby(snapshot.courses, lambda pair: pair[0].family)
+    courses = [_name_courses(list(pairs)) for _, pairs in groups]
+    which = "The first run at the largest size that each model came to."
+    return Section("runs", "Single runs", [which], figures=draw_courses(courses, styles))
+
+
+def _name_courses(pairs: Sequence[tuple[Single, Course]]) -> tuple[str, list[Course]]:
+    """Return the courses of a family under a title with their sizes."""
+    sizes = sorted({single.size for single, _ in pairs})
+    title = f"{pairs[0][0].family}, n = {', '.join(map(str, sizes))}"
+    return title, [course for _, course in pairs if course.trace.get("generation")]
+
+
+def _show_learned(snapshot: Snapshot, styles: Styles, known: dict[str, Learning | None]) -> Section:
+    learned, remarks = repeat_runs(snapshot, known)
+    return Section(
+        "learned",
+        "What the models learned",
+        paragraphs=[f"{LEARNED} {_AGAIN}"],
+        sentences=describe_units(learned),
+        figures=draw_learned(learned, styles),
+        tables=[tabulate_learned(learned)],
+        remarks=remarks,
+    )
+
+
+_AGAIN = "One stored run of each model was run again, bit by bit the same, to look at its models."
+LEARNED = (
+    "Do models find out which bits belong together? BOA has learned a pair of bits when its "
+    "network has an edge between them; an RBM, when one bit at least doubles the odds of the "
+    "other, all other bits being as in a parent. A pair is true when the problem has both bits in "
+    "one block. A hidden unit captures a block when most of the sum of its squared weights is on "
+    "the bits of the block: the paper claims that hidden units do."
+)
+
+
+def _show_numbers(snapshot: Snapshot) -> Section:
+    cut = any(row.state == "done" and row.reason for row in snapshot.rows)
+    return Section(
+        "numbers",
+        "All numbers",
+        sentences=describe_unsolved(snapshot.rows),
+        tables=[tabulate_rows(snapshot.rows)],
+        remarks=[CUT] if cut else [],
+    )
+
+
+CUT = (
+    "Where the tolerance was not reached, a ceiling came first: the population may be larger than "
+    "needed."
+)
+
+
+def _describe_state(snapshot: Snapshot) -> str:
+    count = f"{snapshot.done} of {len(snapshot.rows)} rows"
+    if snapshot.complete:
+        return f"Complete: {count}."
+    taken = format_time(snapshot.taken.isoformat())
+    return f"A snapshot of a study that is not finished: {count} at {taken}."
+
+
+def _describe_run(snapshot: Snapshot) -> str:
+    all_of = snapshot.overview
+    words = [f"seed {snapshot.study.seed}", f"{format_count(all_of.trials)} trials"]
+    if all_of.trials:
+        words += [
+            f"{format_duration(all_of.cpu_seconds)} of CPU time",
+            format_period(all_of.first, all_of.last),
+            _join(all_of.environments, "processor", "cores"),
+            f"harmonium {_join(all_of.environments, 'harmonium')}",
+        ]
+    return ", ".join(words)
+
+
+def _list_facts(snapshot: Snapshot) -> list[tuple[str, str]]:
+    study, all_of = snapshot.study, snapshot.overview
+    failed = f", {all_of.failed:,} of them failed" if all_of.failed else ""
+    facts = [
+        ("Study", study.name),
+        ("Seed", f"{study.seed}: run r has seed + r - 1, at every size and population"),
+        ("Trials stored", f"{format_count(all_of.trials)}{failed}"),
+        ("Complete", f"{snapshot.done} of {len(snapshot.rows)} rows"),
+    ]
+    if all_of.trials:
+        facts += [
+            ("First trial started", format_time(all_of.first)),
+            ("Last trial started", format_time(all_of.last)),
+            ("CPU time of all trials", format_duration(all_of.cpu_seconds)),
+            ("Time of all trials, one after the other", format_duration(all_of.wall_seconds)),
+            ("Processor", _join(all_of.environments, "processor", "cores")),
+            ("Host", ", ".join(all_of.hosts)),
+            ("harmonium", _join(all_of.environments, "harmonium")),
+            ("Python", _join(all_of.environments, "python")),
+        ]
+    if len(all_of.environments) > 1:
+        mixed = "Trials ran in different environments: their times may not be comparable."
+        facts.append(("Beware", mixed))
+    return facts
+
+
+def _join(environments: Sequence[dict[str, str]], name: str, count: str = "") -> str:
+    """Return the different values of a fact, with a second one as their number."""
+    values = [
+        f"{facts.get(name, '?')}" + (f", {facts[count]} cores" if count in facts else "")
+        for facts in environments
+    ]
+    return "; ".join(dict.fromkeys(values))
+
+
+def _list_environments(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Return all facts of each environment as folded text."""
+    texts = [
+        "\n".join(f"{name}: {value}" for name, value in facts.items())
+        for facts in snapshot.overview.environments
+    ]
+    return [("Versions and machine", "\n\n".join(texts))] if texts else []

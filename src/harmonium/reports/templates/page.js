@@ -1,0 +1,109 @@
+"use strict";
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const charts = read("charts");
+  const themes = read("themes");
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const drawn = new Map();
+  let drawing = Promise.resolve();
+
+  const nameTheme = () => root.dataset.theme ?? (system.matches ? "dark" : "light");
+
+  // What the switches say: models that are hidden, and whether the paper's points are shown.
+  const readSwitches = () => ({
+    hidden: [...document.querySelectorAll("[data-model]:not(:checked)")].map((box) => box.dataset.model),
+    paper: document.getElementById("paper")?.checked ?? true,
+  });
+
+  const applySwitches = ({ view }) => {
+    for (const [name, value] of Object.entries(readSwitches())) view.signal(name, value);
+    return view.runAsync();
+  };
+
+  async function drawChart([id, spec]) {
+    drawn.get(id)?.finalize();
+    const theme = nameTheme();
+    const chart = await vegaEmbed(document.getElementById(id), spec, {
+      renderer: "svg",
+      actions: { export: true, source: false, compiled: false, editor: false },
+      config: themes[theme],
+      tooltip: { theme },
+      downloadFileName: id,
+    });
+    drawn.set(id, chart);
+    await applySwitches(chart);
+  }
+
+  function drawAll() {
+    drawing = drawing.then(async () => {
+      for (const entry of Object.entries(charts)) await drawChart(entry);
+    });
+  }
+
+  function sortTable(header) {
+    const table = header.closest("table");
+    const place = [...header.parentNode.children].indexOf(header);
+    const up = header.getAttribute("aria-sort") !== "ascending";
+    const numeric = header.classList.contains("number");
+    const read = (row) => {
+      const cell = row.cells[place];
+      return numeric ? (cell.dataset.value === undefined ? null : Number(cell.dataset.value)) : cell.textContent;
+    };
+    const compare = (one, other) => {
+      if (one === null || other === null) return (one === null) - (other === null); // nothing: last
+      const order = numeric ? one - other : one.localeCompare(other, "en", { numeric: true });
+      return up ? order : -order;
+    };
+    const rows = [...table.tBodies[0].rows].map((row) => [read(row), row]);
+    rows.sort(([one], [other]) => compare(one, other));
+    table.tBodies[0].append(...rows.map(([, row]) => row));
+    for (const other of header.parentNode.children) other.removeAttribute("aria-sort");
+    header.setAttribute("aria-sort", up ? "ascending" : "descending");
+  }
+
+  const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+  // Exact values, with the bounds of intervals in columns of their own.
+  function writeCsv(table) {
+    const columns = [...table.tHead.rows[0].cells];
+    const parts = (column) => ("interval" in column.dataset ? ["", "_low", "_high"] : [""]);
+    const names = columns.flatMap((column) => parts(column).map((part) => column.dataset.name + part));
+    const rows = [...table.tBodies[0].rows].map((row) =>
+      columns.flatMap((column, place) => {
+        const { textContent, dataset } = row.cells[place];
+        if (!column.classList.contains("number")) return [textContent];
+        return parts(column).map((part) => dataset[part.slice(1) || "value"] ?? "");
+      })
+    );
+    return [names, ...rows].map((row) => row.map(quote).join(",") + "\n").join("");
+  }
+
+  function downloadCsv(button) {
+    const text = writeCsv(document.getElementById(button.dataset.table));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    link.download = button.dataset.file;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  // Served by `harmonium study watch`: load the page again when the store has grown.
+  async function followStudy() {
+    const answer = await fetch("version").catch(() => null);
+    if (answer?.ok && (await answer.text()) !== document.body.dataset.version) location.reload();
+  }
+
+  document.addEventListener("click", ({ target }) => {
+    if (target.matches("th button")) sortTable(target.parentNode);
+    if (target.matches("button.csv")) downloadCsv(target);
+  });
+  document.querySelector(".switches")?.addEventListener("change", () => drawn.forEach(applySwitches));
+  document.getElementById("theme").addEventListener("click", () => {
+    root.dataset.theme = nameTheme() === "dark" ? "light" : "dark";
+    drawAll();
+  });
+  system.addEventListener("change", drawAll);
+  if ("version" in document.body.dataset) setInterval(followStudy, 5000);
+  drawAll();
+})();

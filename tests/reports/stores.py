@@ -1,0 +1,167 @@
+"""Small studies in stores, and pages read back, for the tests of reports."""
+
+import csv
+import io
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+from harmonium.reports.snapshot import Snapshot, take_snapshot
+from harmonium.studies import Store, read_study
+from harmonium.studies.driver import Driver, Stopped, bind
+from harmonium.studies.engines import open_engine
+
+SMALL = """
+name = "small"
+description = "RBM and BOA, for tests"
+models = ["rbm", "boa", { name = "boa-rtr", model = "boa", replacement = "rtr" }]
+[[problems]]
+problem = "onemax"
+sizes = [40, 60]
+runs = 3
+models = ["rbm", "boa"]
+[[problems]]
+problem = "trap:order=4"
+sizes = [12, 16, 20]
+runs = 3
+[[problems]]
+problem = "nk:k=2"
+sizes = [10, 12]
+instances = 2
+runs = 2
+"""
+
+GRID = """
+name = "grid"
+models = ["umda", "boa"]
+[grid]
+populations = [20, 40, 80]
+[[problems]]
+problem = "trap:order=4"
+sizes = [8, 12]
+runs = 3
+"""
+
+ONE_SIZE = """
+name = "one size"
+models = ["rbm", "boa"]
+[[problems]]
+problem = "trap:order=4"
+sizes = [12]
+runs = 3
+"""
+
+UNSOLVED = """
+name = "unsolved"
+models = ["umda", "boa"]
+[bisect]
+max_population = 16
+[[problems]]
+problem = "trap:order=5"
+sizes = [40, 50]
+runs = 2
+"""
+
+HOSTILE = "<script>alert(1)</script>"
+QUOTES = """</script><img src=x onerror="alert('2')">"""
+LONG = "模型-Ünïcode-" * 16
+EVIL = f"""
+name = "{HOSTILE} & 'co'"
+description = "{HOSTILE} </style>"
+models = [
+  "umda",
+  {{ name = "{HOSTILE}", model = "boa" }},
+  {{ name = '''{QUOTES}''', model = "rbm" }},
+  {{ name = "{LONG}", model = "umda" }},
+]
+# {HOSTILE}
+[[problems]]
+problem = "trap:order=4"
+sizes = [8, 12]
+runs = 2
+"""
+
+
+def fill_store(path: Path, text: str, trials: int | None = None) -> Path:
+    """Run a study in this process into a store, or only so many trials of it."""
+    study = read_study(text, path.name, None)
+    with Store.create(path) as store, open_engine("serial", None, None) as engine:
+        bind(study, store)
+        driver = Driver(study, store)
+
+        def stop_early(driver: Driver) -> None:
+            if trials is not None and driver.ran >= trials:
+                raise Stopped
+
+        try:
+            driver.run(engine, stop_early)
+        except Stopped:
+            assert driver.ran == trials
+    return path
+
+
+def read_snapshot(path: Path) -> Snapshot:
+    with Store.open(path) as store:
+        return take_snapshot(store)
+
+
+@dataclass
+class Element:
+    tag: str
+    attributes: dict[str, str]
+    text: str = ""
+
+
+@dataclass
+class Document(HTMLParser):
+    """A page as a browser would read it: its elements, each with the text inside it."""
+
+    page: str
+    elements: list[Element] = field(default_factory=list)
+    open: list[Element] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.feed(self.page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        element = Element(tag, {name: value or "" for name, value in attrs})
+        self.elements.append(element)
+        if tag not in ("meta", "input", "path", "img", "br"):
+            self.open.append(element)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop().tag != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        for element in self.open:
+            element.text += data
+
+    def find(self, tag: str, **attributes: str) -> list[Element]:
+        return [
+            element
+            for element in self.elements
+            if element.tag == tag and attributes.items() <= element.attributes.items()
+        ]
+
+    def table(self, name: str) -> list[dict[str, Element]]:
+        """Return the rows of a table: cells by the name of their column."""
+        (table,) = self.find("table", id=f"table-{name}")
+        columns: list[str] = []
+        rows: list[list[Element]] = []
+        for element in self.elements[self.elements.index(table) + 1 :]:
+            if element.tag == "table":
+                break
+            if element.tag == "th":
+                columns.append(element.attributes["data-name"])
+            elif element.tag == "tr":
+                rows.append([])
+            elif element.tag == "td":
+                rows[-1].append(element)
+        return [dict(zip(columns, row, strict=True)) for row in rows if row]
+
+
+def read_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))

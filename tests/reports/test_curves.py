@@ -1,0 +1,112 @@
+"""Figure data: what is in a panel, before anything is drawn."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from harmonium.reports.charts import choose_ticks
+from harmonium.reports.curves import (
+    measure_phases,
+    thin_out,
+    trace_grid,
+    trace_growth,
+)
+from harmonium.studies.paper import read_points
+from tests.reports.stores import UNSOLVED, fill_store, read_snapshot
+
+
+def test_a_panel_has_what_was_measured(small_store: Path) -> None:
+    snapshot = read_snapshot(small_store)
+    panels = trace_growth(snapshot.rows, snapshot.laws, "evaluations")
+    assert [panel.title for panel in panels] == ["onemax", "trap:order=4", "nk:k=2"]
+    rows = {(row.family, row.model, row.size): row for row in snapshot.rows}
+    laws = {(law.family, law.model): law for law in snapshot.laws if law.metric == "evaluations"}
+    for panel in panels:
+        for curve in panel.curves:
+            law = laws[panel.title, curve.model]
+            assert curve.label.startswith(f"{curve.model}  n^{law.exponent.mean:.2f} ± ")
+            assert curve.line == tuple((n, law.predict(n)) for n in (law.sizes[0], law.sizes[-1]))
+            for spot in curve.spots:
+                estimate = rows[panel.title, curve.model, spot.x].estimate("evaluations")
+                assert estimate is not None
+                assert (spot.mean, spot.high) == (estimate.mean, estimate.high)
+
+
+def test_the_paper_s_points_are_near_ours(small_store: Path) -> None:
+    snapshot = read_snapshot(small_store)
+    for metric, name in (("evaluations", "evaluations"), ("cpu_total", "cpu_seconds")):
+        panels = trace_growth(snapshot.rows, snapshot.laws, metric)  # type: ignore[arg-type]
+        onemax, trap, _ = panels
+        assert [curve.label for curve in onemax.paper] == [
+            f"the paper's RBM  n^{1.6 if metric == 'evaluations' else 2.7}",
+            f"the paper's BOA  n^{1.3 if metric == 'evaluations' else 3.2}",
+        ]
+        assert [curve.model for curve in onemax.paper] == ["rbm", "boa"]
+        expected = [
+            (point.size, point.value)
+            for point in read_points()
+            if (point.family, point.model, point.metric) == ("onemax", "RBM", name)
+            and 40 / 1.5 <= point.size <= 60 * 1.5
+        ]
+        assert [(spot.x, spot.mean) for spot in onemax.paper[0].spots] == expected
+        assert not trap.paper  # the paper begins with 40 bits, ours end with 20
+    assert not any(
+        panel.paper for panel in trace_growth(snapshot.rows, snapshot.laws, "population")
+    )
+
+
+def test_a_panel_describes_itself(small_store: Path) -> None:
+    snapshot = read_snapshot(small_store)
+    onemax = trace_growth(snapshot.rows, snapshot.laws, "population")[0]
+    first, last = onemax.curves[0].spots
+    words = onemax.describe("population")
+    assert words.startswith("onemax, population by size n (bits). rbm  n^")
+    assert f": {first.mean:.0f} at 40 to {last.mean:.0f} at 60; boa" in words
+
+
+def test_unsolved_rows_have_no_point(tmp_path: Path) -> None:
+    snapshot = read_snapshot(fill_store(tmp_path / "unsolved.db", UNSOLVED))
+    assert trace_growth(snapshot.rows, snapshot.laws, "evaluations") == []
+
+
+def test_a_grid_has_a_panel_a_size(grid_store: Path) -> None:
+    snapshot = read_snapshot(grid_store)
+    panels = trace_grid(snapshot.rows, None)
+    assert [panel.title for panel in panels] == ["trap:order=4, n = 8", "trap:order=4, n = 12"]
+    shares = {(row.size, row.model, row.given): row.solved / row.runs for row in snapshot.rows}
+    for size, panel in zip((8, 12), panels, strict=True):
+        for curve in panel.curves:
+            assert [spot.x for spot in curve.spots] == [20, 40, 80]
+            assert all(spot.mean == shares[size, curve.model, spot.x] for spot in curve.spots)
+
+
+def test_phases_add_up(small_store: Path) -> None:
+    snapshot = read_snapshot(small_store)
+    bars = measure_phases([row for row in snapshot.rows if row.family == "onemax"], [40, 60])
+    assert [bar.label for bar in bars] == ["rbm  40", "rbm  60", "boa  40", "boa  60"]
+    for bar in bars:
+        assert sum(bar.shares.values()) == pytest.approx(1)
+    row = snapshot.rows[0]
+    assert bars[0].seconds["building"] == row.samples["cpu_building"].mean()
+
+
+@pytest.mark.parametrize("count", range(1, 30))
+@pytest.mark.parametrize("most", [2, 4, 7])
+def test_thinning_keeps_both_ends(count: int, most: int) -> None:
+    thinned = thin_out(range(count), most)
+    assert len(thinned) == min(count, most)
+    assert (thinned[0], thinned[-1]) == (0, count - 1)
+    assert thinned == sorted(set(thinned))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1, 1e6), (3, 70), (200, 2000), (40, 60), (1e-4, 3e-4), (5, 5), (1e-7, 1e5)]
+)
+def test_there_are_ticks_within_reach(low: float, high: float) -> None:
+    ticks = choose_ticks([high, low])
+    inside = [tick for tick in ticks if low <= tick <= high]
+    assert len(inside) <= 14
+    if high / low >= 2:
+        assert len(inside) >= 2
+    assert all(math.log10(tick) >= math.floor(math.log10(low)) for tick in ticks)

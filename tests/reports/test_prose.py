@@ -1,0 +1,152 @@
+"""The words of a report are true of its numbers, whatever the numbers are."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harmonium import BOA, EDA, UMDA, OneMax
+from harmonium.reports.prose import (
+    compare_models,
+    describe_unsolved,
+    join_words,
+    judge,
+    write_lead,
+)
+from harmonium.studies.plans import State
+from harmonium.studies.summary import METRICS, Row
+from tests.reports.stores import read_snapshot
+
+SIZES = (10, 20, 30)
+MODELS = ("one", "two", "three")
+
+
+def make_row(
+    model: str,
+    size: int,
+    evaluations: float,
+    *,
+    cpu: float = 1.0,
+    state: State = "done",
+    spread: float = 0.0,
+) -> Row:
+    """Return a row of two runs, so far apart that the interval is mean ± spread."""
+    samples = {metric: np.array([1.0, 1.0]) for metric in METRICS}
+    samples["evaluations"] = np.array([evaluations - spread, evaluations + spread])
+    samples["cpu_total"] = np.array([cpu, cpu])
+    if state != "done":
+        samples = {metric: np.array([]) for metric in METRICS}
+    return Row(
+        family="onemax",
+        size=size,
+        model=model,
+        problem=OneMax(size),
+        eda=EDA(BOA() if model == "one" else UMDA(), population=16),
+        given=None,
+        state=state,
+        reason="not solved within population 16" if state == "not solved" else "",
+        instances=1,
+        instances_done=1,
+        runs=2,
+        solved=2,
+        samples=samples,
+        brackets=np.array([0.1]),
+    )
+
+
+@given(st.lists(st.integers(1, 50), min_size=9, max_size=9))
+def test_the_verdict_is_what_the_numbers_say(numbers: list[int]) -> None:
+    means = np.array(numbers, dtype=float).reshape(len(SIZES), len(MODELS))
+    rows = [
+        make_row(model, size, means[i, j])
+        for i, size in enumerate(SIZES)
+        for j, model in enumerate(MODELS)
+    ]
+    (verdict,) = judge(rows, "evaluations")
+    best = MODELS.index(verdict.best.model)
+    assert means[-1, best] == means[-1].min()
+    since = SIZES.index(verdict.since)
+    assert (means[since:, best] == means[since:].min(axis=1)).all()
+    if since and (means[since - 1] == means[since - 1].min()).sum() == 1:
+        assert means[since - 1, best] > means[since - 1].min()
+    others = np.delete(means[-1], best)
+    assert verdict.clear == (means[-1, best] < others.min())
+    assert verdict.next is not None
+    assert verdict.next.samples["evaluations"].mean() == others.min()
+
+
+def test_from_which_size_on() -> None:
+    def describe(*first: float) -> str:
+        rows = [make_row("one", size, value) for size, value in zip(SIZES, first, strict=True)]
+        rows += [make_row("two", size, 100) for size in SIZES]
+        return judge(rows, "evaluations")[0].describe()
+
+    assert describe(1, 1, 1) == "onemax (at every size, 10 to 30 bits)"
+    assert describe(200, 1, 1) == "onemax (from 20 bits on)"
+    assert describe(1, 200, 1) == "onemax (at 30 bits, not below)"
+    assert describe(200, 200, 200) == "onemax (at every size, 10 to 30 bits)"  # the other one
+
+
+def test_overlapping_intervals_are_said() -> None:
+    rows = [make_row("one", 10, 90, spread=20), make_row("two", 10, 100, spread=20)]
+    assert (
+        judge(rows, "evaluations")[0].describe() == "onemax (at 10 bits, though intervals overlap)"
+    )
+
+
+def test_only_sizes_that_all_models_are_done_with_are_compared() -> None:
+    rows = [make_row(model, size, 10 * size) for size in (10, 20) for model in ("one", "two")]
+    rows += [make_row("one", 30, 1), make_row("two", 30, 1, state="running")]
+    assert judge(rows, "evaluations")[0].sizes == (10, 20)
+    assert judge([rows[0], replace(rows[1], state="waiting")], "evaluations") == []
+
+
+def test_a_model_that_was_not_solved_cannot_be_best() -> None:
+    rows = [make_row("one", 10, 500), make_row("two", 10, 1, state="not solved")]
+    (verdict,) = judge(rows, "evaluations")
+    assert verdict.best.model == "one"
+    assert verdict.compare() == "one 500 evaluations, no other model was solved"
+    assert describe_unsolved(rows) == ["onemax, n = 10: two was not solved within population 16."]
+
+
+def test_how_much_is_said_at_the_largest_size() -> None:
+    rows = [make_row("one", 10, 200, cpu=3.0), make_row("two", 10, 500, cpu=0.5)]
+    assert compare_models(rows) == [
+        "onemax, n = 10: one 200 evaluations, next two with 500 (2.5 times that); "
+        "two 0.50 CPU seconds, next one with 3.0 (6.0 times that)."
+    ]
+
+
+def test_the_lead_of_a_real_study(small_store: Path) -> None:
+    snapshot = read_snapshot(small_store)
+    lead = write_lead(snapshot)
+    for cost, words in (
+        ("evaluations", "needed the fewest evaluations on"),
+        ("cpu_total", "took the least CPU time on"),
+    ):
+        assert lead.count(words) == 1
+        for verdict in judge(snapshot.rows, cost):  # type: ignore[arg-type]
+            assert verdict.describe() in lead
+    assert lead.index("fewest") < lead.index("least")
+
+
+def test_one_model_alone_has_a_lead(small_store: Path) -> None:
+    snapshot = read_snapshot(small_store)
+    rows = tuple(row for row in snapshot.rows if (row.model, row.family) == ("boa", "onemax"))
+    lead = write_lead(replace(snapshot, rows=rows))
+    first, last = (row.samples["evaluations"].mean() for row in rows)
+    assert lead == (
+        f"On onemax boa needed {first:,.0f} evaluations at 40 bits and {last:,.0f} evaluations at "
+        "60 bits."
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "joined"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+)
+def test_words_are_joined(words: list[str], joined: str) -> None:
+    assert join_words(words) == joined
