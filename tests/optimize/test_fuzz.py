@@ -32,13 +32,14 @@ class Ledger:
 
     def __init__(self) -> None:
         self.waiting: Counter[bytes] = Counter()
-        self.batch: set[bytes] = set()
-        self.told = 0
+        self.told: set[bytes] = set()
+        """Rows of the batch that were told, repaired ones in their place."""
+        self.evaluations = 0
         self.best = -np.inf
 
     def ask(self, bits: Bits) -> None:
         if not self.waiting:
-            self.batch = {row.tobytes() for row in bits}
+            self.told = set()
         self.waiting = Counter(row.tobytes() for row in bits)
 
     def may(self, bits: Bits) -> bool:
@@ -49,22 +50,26 @@ class Ledger:
             key = row.tobytes()
             if left[key]:
                 left[key] -= 1
-            elif key in self.batch and not (whole and self.waiting[key]):
+            elif self.waiting[key]:  # more often than it waits: only in place of another
+                if not whole:
+                    return False
+            elif key in self.told:
                 return False
         return True
 
     def tell(self, bits: Bits) -> None:
         keys = Counter(row.tobytes() for row in bits)
-        if len(bits) == self.waiting.total():  # the rest are repaired rows
-            self.batch = (self.batch - set(self.waiting)) | set(keys)
+        if len(bits) == self.waiting.total():  # those never asked are repaired rows
+            self.told |= set(keys)
             self.waiting = Counter()
         else:
+            self.told |= set(keys & self.waiting)
             self.waiting -= keys
-        self.told += len(bits)
+        self.evaluations += len(bits)
         self.best = max(self.best, weigh(bits).max(initial=-np.inf))
 
     def check(self, search: AnySearch) -> None:
-        assert search.evaluations == self.told
+        assert search.evaluations == self.evaluations
         assert search.waiting == self.waiting.total()
         assert search.best_fitness == self.best
         if search.best_bits is not None:

@@ -123,10 +123,10 @@ def test_the_last_evaluation_may_reach_the_target() -> None:
         {"model": "umda", "batch": True},
         {"model": "umda", "executor": Inline()},
     ],
-    ids=str,
+    ids=",".join,
 )
 @pytest.mark.filterwarnings("ignore:an evaluation takes:RuntimeWarning")
-@pytest.mark.parametrize("budget", [1, 2, 19, 20, 21, 32, 33, 100, np.int64(301)])
+@pytest.mark.parametrize("budget", [1, 2, 19, 20, 21, 32, 33, 100, np.int64(301)], ids=int)
 def test_max_evaluations_are_used_up_and_never_exceeded(
     budget: int, options: dict[str, Any]
 ) -> None:
@@ -234,7 +234,7 @@ def test_one_population_ends_when_it_gets_no_better(options: dict[str, Any], rea
     assert result.population == options["population"]
 
 
-@pytest.mark.parametrize("options", [{}, {"batch": True}, {"executor": Inline()}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"batch": True}, {"executor": Inline()}], ids=list)
 @pytest.mark.filterwarnings("ignore:an evaluation takes:RuntimeWarning")
 def test_an_interrupt_returns_the_best_so_far(options: dict[str, Any]) -> None:
     calls = 5 if options.get("batch") else 100

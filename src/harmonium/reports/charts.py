@@ -120,15 +120,16 @@ def draw_convergence(title: str, courses: Sequence[Course], styles: Styles) -> C
         for which in ("best", "mean")
         for generation, fitness in zip(course.trace["generation"], course.trace[which], strict=True)
     ]
-    optimum = courses[0].optimum
-    reached = [value["fitness"] for value in values] + ([] if optimum is None else [optimum])
+    optima = list(dict.fromkeys(one.optimum for one in courses if one.optimum is not None))
+    reached = [*optima, *(value["fitness"] for value in values)]
+    top = max(reached) if max(reached) > min(reached) else min(reached) + 1
     lines = (
         alt.Chart(make_data(values))
         .transform_filter(SHOWN)
         .mark_line(strokeWidth=2)
         .encode(
             x=encode_generation(value["generation"] for value in values),
-            y=alt.Y("fitness:Q", title="fitness").scale(domain=[min(reached), max(reached)]),
+            y=alt.Y("fitness:Q", title="fitness").scale(domain=[min(reached), top]),
             color=colour_models([course.model for course in courses], styles),
             strokeDash=alt.StrokeDash(
                 "which:N",
@@ -138,13 +139,14 @@ def draw_convergence(title: str, courses: Sequence[Course], styles: Styles) -> C
             tooltip=["model:N", "generation:Q", "which:N", alt.Tooltip("fitness:Q", format=".5~g")],
         )
     )
-    goal = alt.Chart(make_data([{"fitness": optimum}])).mark_rule(strokeDash=[1, 3])
+    goals = alt.Chart(make_data({"fitness": optimum} for optimum in optima))
+    goal = goals.mark_rule(strokeDash=[1, 3]).encode(y="fitness:Q")
     words = "; ".join(
         f"{course.model} from {course.trace['mean'][0]:.4g} on average to "
         f"{course.trace['best'][-1]:.4g} at best in {course.trace['generation'][-1]} generations"
         for course in courses
     )
-    layers = [lines] if optimum is None else [goal.encode(y="fitness:Q"), lines]
+    layers = [goal, lines] if optima else [lines]
     description = f"{title}, fitness by generation. {words}."
     return finish(alt.LayerChart(layer=layers), title, description)
 
@@ -167,7 +169,7 @@ def draw_facts(title: str, courses: Sequence[Course], styles: Styles) -> Chart:
         .encode(
             x=encode_generation(value["generation"] for value in values),
             y=alt.Y("value:Q", title="epochs (RBM), edges (BOA)").scale(
-                domain=[0, max(value["value"] for value in values)]
+                domain=[0, max(1, *(value["value"] for value in values))]
             ),
             color=colour_models([course.model for course in courses], styles),
             tooltip=["model:N", "generation:Q", "fact:N", "value:Q"],

@@ -59,7 +59,7 @@ class Course:
     @property
     def has_facts(self) -> bool:
         """Whether the model tells of training epochs or edges."""
-        return any(fact in self.trace for fact in FACTS)
+        return any(value is not None for fact in FACTS for value in self.trace.get(fact, ()))
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ def draw_courses(courses: Sequence[tuple[str, Sequence[Course]]], styles: Styles
             "convergence",
             "Fitness by generation",
             "Best (solid) and mean (dashed) fitness of single runs; dotted: the optimum.",
-            tuple(draw_convergence(title, mine, styles) for title, mine in courses),
+            tuple(draw_convergence(title, mine, styles) for title, mine in courses if mine),
         ),
         Figure(
             "training",

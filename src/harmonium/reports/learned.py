@@ -24,7 +24,7 @@ from harmonium.search.threads import one_blas_thread
 DOUBLED: Final = float(np.log(2))
 """A pair counts as learned by an RBM if one bit at least doubles the odds of the other."""
 CONTEXTS: Final = 16
-"""Parents over which a log odds ratio is averaged: of 16 and 64 the same pairs follow."""
+"""Parents over which a log odds ratio is averaged; with 256, recall differs by 0.1 at most."""
 MAX_LENGTH: Final = 100
 """Bits of a run that is repeated: a map of more is no longer readable."""
 MAX_SECONDS: Final = 3.0

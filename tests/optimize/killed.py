@@ -1,0 +1,46 @@
+"""A run in a process of its own: `python killed.py CHECKPOINT RESULT JSON`. Tests kill it."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import harmonium as hm
+from harmonium.bits import Bits
+from harmonium.optimize import optimization
+
+LENGTH = 30
+
+
+def evaluate(bits: Bits) -> float:
+    """Return 5-traps, slowly."""
+    time.sleep(0.0005)
+    ones = bits.reshape(-1, 5).sum(axis=1)
+    return float(np.where(ones == 5, 5, 4 - ones).sum())
+
+
+def describe(result: hm.Optimum) -> dict[str, Any]:
+    """Return all of a result that does not depend on time."""
+    plain = result.to_dict()
+    for timed in ("seconds", "cpu_seconds"):
+        del plain[timed]
+    return {**plain, "trace": [vars(row) for row in result.trace]}
+
+
+def main(checkpoint: Path, answer: Path, options: dict[str, Any]) -> None:
+    """Go on from the checkpoint, or begin; write what came of it."""
+    optimization.SAVE_SHARE = 0.5  # often, so that kills find all kinds of moments
+    if checkpoint.exists():
+        result = hm.resume(checkpoint, evaluate)
+    else:
+        result = hm.maximize(evaluate, LENGTH, checkpoint=checkpoint, **options)
+    unfinished = answer.with_suffix(".part")
+    unfinished.write_text(json.dumps(describe(result)))
+    unfinished.replace(answer)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3]))
