@@ -9,7 +9,8 @@ from statistics import fmean
 import pytest
 
 import harmonium as hm
-from harmonium import BOA, EDA, NK, RBM, Model, PaperRBM, Result, Trap
+from harmonium import BOA, EDA, HIFF, NK, RBM, Model, OneMax, PaperRBM, Result, Trap
+from harmonium.bits import Bits
 
 PAPER_EVALUATIONS = 33_000  # 5-traps, 40 bits, RBM: figure of the paper's journal version
 
@@ -47,3 +48,27 @@ def test_rbm_solves_5_traps_of_60_bits_with_fewer_evaluations_than_the_paper() -
     assert (
         fmean(result.evaluations for result in solved) < 56_000
     )  # seen: 37,000; paper's BOA 56,000
+
+
+# Which model `maximize` takes depends on how fast the function is here, so both must do. Seen to
+# solve, of seeds 1 to 20: boa 20 of each problem; of seeds 1 to 10: rbm 10 of the last three.
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", [OneMax(200), Trap(60, 5), HIFF(64), NK(40, 4)], ids=str)
+def test_maximize_needs_nothing_but_a_function_and_its_length(problem: hm.Problem) -> None:
+    def function(row: Bits) -> float:
+        return float(problem(row[None])[0])
+
+    assert problem.optimum is not None
+    # A target spares the time of finding out that there is nothing better. It changes nothing
+    # before, and the first run of the shorter problems goes without.
+    results = [
+        hm.maximize(
+            function,
+            problem.length,
+            seed=seed,
+            target=None if seed == 1 and problem.length <= 60 else problem.optimum,
+        )
+        for seed in range(1, 11)
+    ]
+    assert [result.fun for result in results] == pytest.approx([problem.optimum] * 10)
+    assert all(result.success for result in results)

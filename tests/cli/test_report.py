@@ -127,3 +127,13 @@ def test_a_port_in_use_is_said(store: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(f"harmonium: port {port} cannot be used: ")
     assert "name another with --port" in done.stderr
+
+
+def test_the_page_is_opened_where_asked(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    page = tmp_path / "page.html"
+    assert execute(["report", str(store), "-o", str(page), "--open"]) == 0
+    assert opened == [page.as_uri()]

@@ -17,7 +17,8 @@ from harmonium.reports.prose import (
     write_lead,
 )
 from harmonium.studies.plans import State
-from harmonium.studies.summary import METRICS, Row
+from harmonium.studies.scaling import Law, find_crossings
+from harmonium.studies.summary import METRICS, Estimate, Row
 from tests.reports.stores import read_snapshot
 
 SIZES = (10, 20, 30)
@@ -150,3 +151,15 @@ def test_one_model_alone_has_a_lead(small_store: Path) -> None:
 )
 def test_words_are_joined(words: list[str], joined: str) -> None:
     assert join_words(words) == joined
+
+
+def test_laws_that_are_all_but_parallel_do_not_cross() -> None:
+    def make(model: str, slope: float, spread: float) -> Law:
+        slopes = slope + spread * np.linspace(-1, 1, 2001)
+        lines = np.column_stack([np.full(2001, 0.0 if model == "one" else 0.5), slopes])
+        lines[0, 1] = slope
+        estimate = Estimate(slope, slopes.min(), slopes.max())
+        return Law("nk:k=4", model, "evaluations", (18, 26), 1.0, estimate, None, lines)
+
+    one, two = make("one", 5.63, 0.0), make("two", 5.62, 3.0)  # they cross at n = e^50
+    assert find_crossings([one, two]) == []

@@ -129,7 +129,7 @@ def draw_convergence(title: str, courses: Sequence[Course], styles: Styles) -> C
         .mark_line(strokeWidth=2)
         .encode(
             x=encode_generation(value["generation"] for value in values),
-            y=alt.Y("fitness:Q", title="fitness").scale(domain=[min(reached), top]),
+            y=alt.Y("fitness:Q", title="fitness").scale(domain=[min(reached), top], zero=False),
             color=colour_models([course.model for course in courses], styles),
             strokeDash=alt.StrokeDash(
                 "which:N",

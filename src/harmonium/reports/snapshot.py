@@ -59,11 +59,6 @@ class Snapshot:
         """Names of the models, in the order of the study."""
         return list(dict.fromkeys(row.model for row in self.rows))
 
-    @property
-    def families(self) -> list[str]:
-        """Names of the problem families, in the order of the study."""
-        return list(dict.fromkeys(row.family for row in self.rows))
-
     @cached_property
     def laws(self) -> list[Law]:
         """How the cost of each family and model grows."""

@@ -196,7 +196,7 @@ def _resample_misfit(distances: Values) -> Values:
 def _cross(one: Law, other: Law) -> Crossing | None:
     """Return where two laws cross; none where they do not from the smallest size on.
 
-    Beyond the largest size a crossing counts if its interval is within ten times that size.
+    Beyond the largest size a crossing counts if it and its interval are within ten times that size.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         gaps, slopes = (one.lines - other.lines).T
@@ -205,7 +205,8 @@ def _cross(one: Law, other: Law) -> Crossing | None:
     highest = min(max(one.sizes), max(other.sizes))
     size = float(sizes[0])
     low, high = find_interval(np.nan_to_num(sizes[1:], posinf=1e300))
-    if not lowest <= size <= highest and not (highest < size and high < 10 * highest):
+    measured = lowest <= size <= highest
+    if not measured and not (highest < size and max(size, high) < 10 * highest):
         return None
     steep, flat = sorted((one, other), key=lambda law: law.exponent.mean, reverse=True)
     return Crossing(
@@ -214,7 +215,7 @@ def _cross(one: Law, other: Law) -> Crossing | None:
         small=steep.model,
         large=flat.model,
         size=Estimate(size, low, high),
-        measured=lowest <= size <= highest,
+        measured=measured,
     )
 
 
