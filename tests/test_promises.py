@@ -53,7 +53,9 @@ def test_rbm_solves_5_traps_of_60_bits_with_fewer_evaluations_than_the_paper() -
 # Which model `maximize` takes depends on how fast the function is here, so both must do. Seen to
 # solve, of seeds 1 to 20: boa 20 of each problem; of seeds 1 to 10: rbm 10 of the last three.
 @pytest.mark.slow
-@pytest.mark.parametrize("problem", [OneMax(200), Trap(60, 5), HIFF(64), NK(40, 4)], ids=str)
+@pytest.mark.parametrize(
+    "problem", [OneMax(200), Trap(60, 5), HIFF(64), NK(40, 4, neighbors="ring")], ids=str
+)
 def test_maximize_needs_nothing_but_a_function_and_its_length(problem: hm.Problem) -> None:
     def function(row: Bits) -> float:
         return float(problem(row[None])[0])
