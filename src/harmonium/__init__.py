@@ -1,7 +1,14 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
 from harmonium.models import BOA, MODELS, RBM, UMDA, Model, PaperRBM
-from harmonium.optimize import EvaluationError, Optimum, maximize, minimize, resume
+from harmonium.optimize import (
+    CheckpointError,
+    EvaluationError,
+    Optimum,
+    maximize,
+    minimize,
+    resume,
+)
 from harmonium.problems import HIFF, NK, PROBLEMS, MaxSat, OneMax, Problem, Trap
 from harmonium.search import EDA, Result, Search, Stop, run
 
@@ -16,6 +23,7 @@ __all__ = [
     "PROBLEMS",
     "RBM",
     "UMDA",
+    "CheckpointError",
     "EvaluationError",
     "MaxSat",
     "Model",
