@@ -60,7 +60,7 @@ class Progress:
         goal = "" if self._optimum is None else f" of {self._optimum:g}"
         self._draw(
             f"{self._label} · generation {search.generation} · best {search.best_fitness:g}{goal}"
-            f" · mean {search.population.fitness.mean():.4g} · {search.evaluations:,} evaluations"
+            f" · mean {search.population.mean:.4g} · {search.evaluations:,} evaluations"
         )
 
     def _draw(self, words: str) -> None:
@@ -81,7 +81,7 @@ class Progress:
         share = clock.seconds[most] / max(clock.total, 1e-9)
         self._draw(
             f"best {search.best_fitness * evaluator.sign:g}"
-            f" · mean {search.population.fitness.mean() * evaluator.sign:.4g}"
+            f" · mean {search.population.mean * evaluator.sign:.4g}"
             f" · {evaluator.calls:,} evaluations, {evaluator.calls / seconds:,.0f}/s"
             f" · population {search.size:,} · {share:.0%} {most}{_describe_left(optimization)}"
         )

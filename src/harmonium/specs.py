@@ -101,6 +101,11 @@ def check_fields(cls: type[Spec], settings: Mapping[str, Any]) -> None:
             raise SpecError(f"{cls.name}: {field} is missing; write {cls.name}:{field}=…")
 
 
+def from_dict(cls: type[S], plain: Mapping[str, Any]) -> S:
+    """Make a spec of a class again from what `to_dict` gave."""
+    return make(cls, {field: value for field, value in plain.items() if field != "name"})
+
+
 class Registry(Generic[S]):
     """The specs of one kind by name: `PROBLEMS["trap"]`, `PROBLEMS.parse("trap:length=60")`."""
 
@@ -127,8 +132,7 @@ class Registry(Generic[S]):
 
     def from_dict(self, plain: Mapping[str, Any]) -> S:
         """Make a spec again from what `to_dict` gave."""
-        settings = dict(plain)
-        return self.make(settings.pop("name"), settings)
+        return from_dict(self[plain["name"]], plain)
 
     def parse(self, text: str) -> S:
         """Make a spec from `name` or `name:field=value,…`."""

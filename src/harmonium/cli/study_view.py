@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Sequence
-from itertools import groupby
 from types import TracebackType
 
 from rich.console import Console, Group
@@ -15,6 +14,7 @@ from rich.text import Text
 from harmonium.studies.driver import Driver
 from harmonium.studies.plans import Bisect, Walk
 from harmonium.studies.prose import format_count, format_duration
+from harmonium.studies.summary import group_walks
 
 
 class View:
@@ -26,8 +26,7 @@ class View:
         self._live = Live(console=console, transient=True, auto_refresh=False)
         self._watched = console.is_terminal
         self._drawn = 0.0
-        key = lambda walk: (walk.case.family, walk.case.size, walk.case.model, walk.case.plan)  # noqa: E731
-        self._rows = [list(group) for _, group in groupby(driver.walks, key)]
+        self._rows = group_walks(driver.walks)
         self._told = {number for number, row in enumerate(self._rows) if _is_done(row)}
 
     def __enter__(self) -> "View":

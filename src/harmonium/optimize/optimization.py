@@ -18,7 +18,7 @@ from harmonium.optimize.result import MESSAGES, Optimum
 from harmonium.search import EDA, AnySearch, Generation, Interleaved, Stop
 from harmonium.search.snapshot import Snapshot
 from harmonium.search.stopping import is_solved
-from harmonium.specs import SpecError, make, to_dict
+from harmonium.specs import SpecError, from_dict, to_dict
 
 TRACE = 1000
 """Generations a trace holds at most; when there are more, every second one goes."""
@@ -239,9 +239,9 @@ def restore(snapshot: Snapshot, function: Callable[[Any], Any], path: Path) -> O
         optimization = Optimization(
             evaluator=evaluator,
             constraints=make_constraints(evaluator.length, fixed, (fewest, most)),
-            eda=make(EDA, _without_name(settings)),
+            eda=from_dict(EDA, settings),
             why=facts["why"],
-            stop=make(Stop, _without_name(facts["stop"])),
+            stop=from_dict(Stop, facts["stop"]),
             budget=facts["budget"],
             target=None if np.isnan(target) else target,
             seed=facts["seed"],
@@ -259,7 +259,3 @@ def restore(snapshot: Snapshot, function: Callable[[Any], Any], path: Path) -> O
             f"{path}: does not fit this version of harmonium: {error!r}"
         ) from error
     return optimization
-
-
-def _without_name(plain: dict[str, Any]) -> dict[str, Any]:
-    return {field: value for field, value in plain.items() if field != "name"}

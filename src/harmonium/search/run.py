@@ -94,6 +94,6 @@ def _trace(search: AnySearch) -> Generation:
         generation=search.generation,
         evaluations=search.evaluations,
         best=search.best_fitness,
-        mean=float(search.population.fitness.mean()),
+        mean=search.population.mean,
         facts=dict(search.facts),
     )

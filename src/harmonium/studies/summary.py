@@ -98,11 +98,15 @@ def draw_weights(count: int) -> Values:
 
 def summarize(walks: Iterable[Walk]) -> list[Row]:
     """Return a row for each problem size and model, and on a grid each population, in order."""
+    return [_summarize(group) for group in group_walks(walks)]
+
+
+def group_walks(walks: Iterable[Walk]) -> list[list[Walk]]:
+    """Return the walks of each row together: one for each instance."""
     groups = groupby(
-        walks,
-        lambda walk: (walk.case.family, walk.case.size, walk.case.model, walk.case.plan),
+        walks, lambda walk: (walk.case.family, walk.case.size, walk.case.model, walk.case.plan)
     )
-    return [_summarize(list(group)) for _, group in groups]
+    return [list(group) for _, group in groups]
 
 
 def _summarize(walks: Sequence[Walk]) -> Row:

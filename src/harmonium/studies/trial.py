@@ -20,7 +20,7 @@ from harmonium.models import MODELS
 from harmonium.problems.custom import AnyProblem, importable, problem_from_dict, problem_to_dict
 from harmonium.search import EDA, Generation, Result, Stop, run
 from harmonium.search.threads import one_blas_thread
-from harmonium.specs import Spec, SpecError, make, to_json
+from harmonium.specs import Spec, SpecError, from_dict, to_json
 
 ALGORITHM = 1
 """Raised when the same specification gives other results than before; part of every key."""
@@ -74,14 +74,10 @@ def read_trial(spec: str) -> Trial:
     eda = dict(plain["eda"], model=MODELS.from_dict(plain["eda"]["model"]))
     return Trial(
         problem=problem_from_dict(plain["problem"]),
-        eda=make(EDA, _without_name(eda)),
-        stop=make(Stop, _without_name(plain["stop"])),
+        eda=from_dict(EDA, eda),
+        stop=from_dict(Stop, plain["stop"]),
         seed=plain["seed"],
     )
-
-
-def _without_name(plain: dict[str, Any]) -> dict[str, Any]:
-    return {field: value for field, value in plain.items() if field != "name"}
 
 
 class Record(msgspec.Struct, frozen=True):
