@@ -5,6 +5,8 @@ import multiprocessing
 import operator
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -242,3 +244,21 @@ def test_an_engine_abandons_its_trials_when_its_block_fails(tmp_path: Path) -> N
 
 def test_all_cores_are_those_this_process_may_use() -> None:
     assert 1 <= count_cores() <= (os.cpu_count() or 1)
+
+
+def test_dask_stays_quiet_once_its_cluster_is_closed(tmp_path: Path) -> None:
+    """A connection that breaks while all ends is reported late, and is nobody's concern."""
+    pytest.importorskip("distributed")
+    script = tmp_path / "late.py"  # a process of its own: Dask leaves the log to pytest
+    script.write_text(
+        "import logging\n"
+        "from harmonium.studies.engines import open_engine\n"
+        "if __name__ == '__main__':\n"
+        "    with open_engine('dask', 1, None) as engine:\n"
+        "        print(engine.executor.submit(abs, -5).result())\n"
+        "    logging.getLogger('distributed.batched').error('Batched Comm Closed')\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "5\n", "")

@@ -328,6 +328,8 @@ def _open_dask(workers: int, scheduler: str | None) -> Iterator[Engine]:
 
 def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:
     """Return a client of a scheduler that is there, or of a cluster on this machine."""
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL + 1)  # what goes wrong is told in one line
     if scheduler is None:
         with _no_interrupts():  # threads and workers inherit it
             cluster = distributed.LocalCluster(
@@ -336,8 +338,6 @@ def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:
         return distributed.Client(cluster)
     if not re.fullmatch(r"\w+://[^/\s]+:\d+", scheduler):
         raise SpecError(f"--scheduler is {scheduler!r}; expected tcp://host:port")
-    for handler in logging.getLogger("distributed").handlers:
-        handler.setLevel(logging.CRITICAL + 1)  # what goes wrong is told in one line
     try:
         return distributed.Client(scheduler, timeout=10, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
