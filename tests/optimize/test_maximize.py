@@ -1,3 +1,4 @@
+import errno
 import io
 import json
 import os
@@ -156,7 +157,7 @@ class FakeTime:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr("harmonium.optimize.time.perf_counter", lambda: self.now)
+        monkeypatch.setattr("harmonium.optimize.optimization.time.perf_counter", lambda: self.now)
 
     def function(self, row: Bits) -> float:
         self.now += 1.0
@@ -708,6 +709,111 @@ def test_the_log_is_added_to(tmp_path: Path) -> None:
     hm.resume(checkpoint, weigh, log=log, callback=lambda search: search.generation == 5)
     lines = [json.loads(line) for line in Path(log).read_text("utf-8").splitlines()]
     assert [line["generation"] for line in lines] == [1, 2, 3, 4, 5]
+
+
+def test_a_resumed_log_has_each_generation_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, checkpoint = tmp_path / "run.jsonl", tmp_path / "run.ckpt"
+    log.write_text("an older line\n", encoding="utf-8")
+    monkeypatch.setattr(optimization, "SAVE_SHARE", 1e-9)  # saved after the first step alone
+
+    def interrupt(search: AnySearch) -> bool:
+        if search.generation == 6:
+            raise KeyboardInterrupt
+        return False
+
+    options: dict[str, Any] = {"log": log, "checkpoint": checkpoint}
+    hm.maximize(weigh, LENGTH, callback=interrupt, **options, **FAST)
+    hm.resume(checkpoint, weigh, log=log, callback=lambda search: search.generation == 8)
+    first, *lines = log.read_text("utf-8").splitlines()
+    assert first == "an older line"
+    assert [json.loads(line)["generation"] for line in lines] == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_resuming_with_another_log_takes_nothing_from_it(tmp_path: Path) -> None:
+    checkpoint, other = tmp_path / "run.ckpt", tmp_path / "other.jsonl"
+    options: dict[str, Any] = {"log": tmp_path / "run.jsonl", "checkpoint": checkpoint}
+    hm.maximize(weigh, LENGTH, callback=lambda search: search.generation == 2, **options, **FAST)
+    other.write_text("x" * 10_000 + "\n", encoding="utf-8")
+    hm.resume(checkpoint, weigh, log=other, callback=lambda search: search.generation == 3)
+    assert other.read_text("utf-8").splitlines()[0] == "x" * 10_000
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_costs_the_log_and_not_the_search() -> None:
+    with pytest.warns(RuntimeWarning, match=r"the log /dev/full cannot be written: No space left"):
+        result = hm.maximize(weigh, LENGTH, log="/dev/full", max_evaluations=300, **FAST)
+    assert result.stopped_by == "evaluations"
+
+
+def test_a_full_disk_costs_the_checkpoint_and_not_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path, snapshot: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(optimization, "save", fail)
+    with pytest.warns(RuntimeWarning, match=r"the checkpoint .*run\.ckpt cannot be written: No sp"):
+        result = hm.maximize(
+            weigh, LENGTH, checkpoint=tmp_path / "run.ckpt", max_evaluations=300, **FAST
+        )
+    assert result.stopped_by == "evaluations"
+
+
+def test_a_failure_while_a_model_is_chosen_has_the_best_so_far() -> None:
+    calls = 0
+
+    def function(row: Bits) -> float:
+        nonlocal calls
+        calls += 1
+        if calls == 11:
+            raise RuntimeError("eleven")
+        return float(calls)
+
+    with pytest.raises(hm.EvaluationError, match="raised RuntimeError: eleven") as caught:
+        hm.maximize(function, 50, seed=1)
+    assert caught.value.result.fun == 10.0
+    assert caught.value.result.why == "none was chosen yet"
+
+
+def test_an_interrupt_while_a_model_is_chosen_returns_the_best_so_far() -> None:
+    calls = 0
+
+    def function(row: Bits) -> float:
+        nonlocal calls
+        calls += 1
+        if calls == 6:
+            raise KeyboardInterrupt
+        return float(-calls)
+
+    result = hm.maximize(function, 50, seed=1)
+    assert (result.fun, result.stopped_by) == (-1.0, "interrupted")
+
+
+@pytest.mark.parametrize("model", ["auto", "umda"])
+def test_a_known_solution_that_fails_is_none(model: str) -> None:
+    def function(row: Bits) -> float:
+        return np.nan if row.all() else float(row.sum())
+
+    result = hm.maximize(
+        function,
+        20,
+        model=model,
+        initial=np.ones(20, dtype=np.uint8),
+        on_error="worst",
+        max_evaluations=500,
+        seed=1,
+    )
+    assert result.fun >= 15
+    assert result.failures >= 1
+
+
+@pytest.mark.parametrize("name", ["patience", "max_seconds"])
+@pytest.mark.parametrize("value", [0, -1.5, "many", np.nan, True])
+def test_a_limit_that_is_none_is_refused_by_its_name(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} is .*; expected a number above 0$"):
+        hm.maximize(weigh, LENGTH, **{name: value})
 
 
 def test_a_log_is_written_while_it_runs(tmp_path: Path) -> None:

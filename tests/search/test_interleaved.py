@@ -339,25 +339,35 @@ def test_solutions_known_beforehand_join_every_population() -> None:
     assert search.improved_by == 0
 
 
-def test_a_solution_told_later_joins_the_population_whose_turn_it_is() -> None:
-    for asked in (False, True):
-        search = start(RandomModel())
-        for _ in range(10):
-            step(search)
-        size = search.size
-        if asked:
-            search.ask()
-        search.tell(BEST, [1e6])
-        assert (search.best_fitness, search.size) == (1e6, size)
-        if asked:
-            step(search)
-        assert population_of(search).fitness.max() == 1e6
-        others = [level.search for level in search.levels if level.search.size != size]
-        assert others
-        assert all(
-            other.population is not None and other.population.fitness.max() < 1e6
-            for other in others
-        )
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_solution_told_later_joins_all_or_the_population_that_waits(asked: bool) -> None:
+    search = start(RandomModel())
+    for _ in range(10):
+        step(search)
+    size = search.size
+    if asked:
+        search.ask()
+    search.tell(BEST, [1e6])
+    assert (search.best_fitness, search.size) == (1e6, size)
+    if asked:
+        step(search)
+    assert population_of(search).fitness.max() == 1e6
+    others = [level.search for level in search.levels if level.search.size != size]
+    assert others
+    for other in others:
+        assert other.population is not None
+        assert (other.population.fitness.max() == 1e6) is not asked
+
+
+def test_a_solution_told_after_a_population_retired_is_not_lost() -> None:
+    search = EDA(UMDA()).start(LENGTH, 1, lambda bits, rng: np.zeros_like(bits))
+    assert isinstance(search, Interleaved)
+    step(search)
+    assert not search.levels
+    search.tell(BEST, [1e6])
+    step(search)
+    assert search.size == 64
+    assert population_of(search).fitness.max() == 1e6
 
 
 def test_a_failed_fit_can_be_asked_again() -> None:

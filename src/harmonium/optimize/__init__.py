@@ -3,27 +3,26 @@
 import os
 import secrets
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from harmonium.bits import Bits, check_bits
-from harmonium.models import BOA, Model
+from harmonium.models import Model
 from harmonium.optimize.checkpoint import CheckpointError, load
-from harmonium.optimize.choice import Choice, choose_model, read_model
+from harmonium.optimize.choice import UNDECIDED, read_model
 from harmonium.optimize.constraints import Constraints, Fixed, SubsetSize, make_constraints
 from harmonium.optimize.evaluator import EvaluationError, Evaluator, OnError
+from harmonium.optimize.log import Log
 from harmonium.optimize.optimization import Callback, Optimization, restore
 from harmonium.optimize.result import Optimum
 from harmonium.search import EDA, Stop
-from harmonium.search.compiling import compile_kernels
 from harmonium.search.stopping import default_stop
 from harmonium.seeds import check_seed
 
@@ -35,9 +34,6 @@ __all__ = [
     "minimize",
     "resume",
 ]
-
-_MEASURED = 32
-"""Rows whose evaluation is timed to choose a model."""
 
 
 def maximize(
@@ -104,7 +100,6 @@ def resume(
     file = Path(path)
     optimization = restore(load(file), function, file)
     optimization.evaluator.executor = executor
-    compile_kernels(None, optimization.eda)
     return _carry_out(optimization, callback, log, file, progress)
 
 
@@ -138,22 +133,14 @@ def _optimize(
     known = _check_initial(initial, length, constraints)
     seed = secrets.randbits(32) if seed is None else check_seed(seed)
     evaluator = Evaluator(function, length, batch, sign, executor, cache, on_error)
-    plain = EDA(BOA(), population=population)
-    stop = _make_stop(plain, max_seconds, patience)
+    choice = UNDECIDED if model == "auto" else read_model(model)
+    eda = EDA(choice.model, population=population, replacement=choice.replacement)
+    stop = _make_stop(eda, max_seconds, patience)
     budget = _check_budget(max_evaluations)
     file = _check_path(checkpoint)
-    started = time.perf_counter()
-    choice = (
-        _choose(evaluator, plain, constraints, known, seed, budget)
-        if model == "auto"
-        else read_model(model)
-    )
-    seconds = time.perf_counter() - started
-    eda = EDA(choice.model, population=population, replacement=choice.replacement)
-    compile_kernels(None, eda)
     aim = None if target is None else float(target) * sign
     optimization = Optimization(
-        evaluator, constraints, eda, choice.why, stop, budget, aim, seed, known, seconds=seconds
+        evaluator, constraints, eda, choice.why, stop, budget, aim, seed, known
     )
     return _carry_out(optimization, callback, log, file, progress)
 
@@ -168,16 +155,17 @@ def _carry_out(
     """Run to the end, and say how it came."""
     reason = "interrupted"
     with ExitStack() as stack:
-        file: IO[str] | None = None
-        if log is not None:
-            file = stack.enter_context(Path(log).open("a", encoding="utf-8"))
+        lines = None if log is None else stack.enter_context(Log(log, optimization.logged))
         watch = None
         if progress or (progress is None and sys.stderr.isatty()):
             from harmonium.progress import Progress  # noqa: PLC0415  # rich is slow to import
 
-            watch = stack.enter_context(Progress.on_terminal()).watch
+            line = stack.enter_context(Progress.on_terminal())
+            line.prepare()
+            watch = line.watch
         try:
-            reason = optimization.run(callback, watch, file, checkpoint)
+            optimization.prepare()
+            reason = optimization.run(callback, watch, lines, checkpoint)
         except KeyboardInterrupt:
             pass
         except SystemError as error:  # an interrupt inside a kernel
@@ -192,23 +180,11 @@ def _carry_out(
     return result
 
 
-def _choose(
-    evaluator: Evaluator,
-    eda: EDA,
-    constraints: Constraints,
-    known: Bits,
-    seed: int,
-    budget: int | None,
-) -> Choice:
-    """Time the first rows, which are the same for every model, and choose by what they took."""
-    first = eda.start(evaluator.length, seed, lambda bits, rng: constraints.repair(bits, rng)[0])
-    rows = np.concatenate([known, first.ask()])[:_MEASURED]
-    if budget is not None:  # without a cache these calls are lost
-        rows = rows[: budget if evaluator.cached else budget // 10]
-    return choose_model(evaluator.length, evaluator.measure(rows))
-
-
 def _make_stop(eda: EDA, max_seconds: float | None, patience: float | None) -> Stop:
+    for name, value in (("max_seconds", max_seconds), ("patience", patience)):
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if value is not None and not (number and value > 0):
+            raise ValueError(f"{name} is {value!r}; expected a number above 0")
     stop = default_stop(eda)
     return replace(
         stop,

@@ -23,6 +23,10 @@ class Choice:
     why: str
 
 
+UNDECIDED = Choice(BOA(), "worst", "")
+"""Stands in until an evaluation is measured."""
+
+
 def choose_model(length: int, seconds: float) -> Choice:
     """Choose a model for functions of `length` bits whose evaluation takes `seconds`."""
     price = 50e-6 * (length / 100) ** 2

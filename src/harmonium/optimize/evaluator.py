@@ -90,22 +90,31 @@ class Evaluator:
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, a failure's as the worst; raise where that is asked."""
-        return self._settle(self._look_up(bits)) if len(bits) else np.empty(0)
+        return self._settle(self.look_up(bits))
 
     def measure(self, bits: Bits) -> float:
         """Return the seconds of a call, measured with rows that will be asked for again."""
         start, cost = 0, 0.0
+        fitness = np.empty(0)
         while start < len(bits) and (start < 2 or cost * start < _MEASURED):
             rows = bits[start : max(1, 2 * start)]  # the first alone: it may compile something
             calls, seconds = self.calls, self.seconds
-            self._look_up(rows)
+            try:
+                fitness = np.concatenate([fitness, self.look_up(rows)])
+            except BaseException:
+                self._prepend_unfinished(bits[:start], fitness)
+                raise
             cost = (self.seconds - seconds) / max(1, self.calls - calls)
             start += len(rows)
         if self.cached:
             self.requested -= start
         return cost
 
-    def _look_up(self, bits: Bits) -> Fitness:
+    def _prepend_unfinished(self, bits: Bits, fitness: Fitness) -> None:
+        more, values = self.unfinished or (bits[:0], fitness[:0])
+        self.unfinished = np.concatenate([bits, more]), np.concatenate([fitness, values])
+
+    def look_up(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
         self.requested += len(bits)
         if not self.cached:
@@ -116,7 +125,7 @@ class Evaluator:
             if key not in self.cache and key not in new:
                 new[key] = number
         numbers = list(new.values())
-        values = self._compute(bits[numbers], numbers, len(bits)) if numbers else np.empty(0)
+        values = self._compute(bits[numbers], numbers, len(bits))
         fresh = dict(zip(new, values.tolist(), strict=True))
         fitness = np.array([fresh[key] if key in fresh else self.cache[key] for key in keys])
         self._remember(fresh)
@@ -125,9 +134,7 @@ class Evaluator:
     def _settle(self, fitness: Fitness) -> Fitness:
         """Give failures, which are NaN, less than the worst fitness seen: never the best."""
         failed = np.isnan(fitness)
-        if not failed.all():
-            self.worst = min(self.worst, float(fitness[~failed].min()))
-        elif not np.isfinite(self.worst):
+        if failed.any() and not np.isfinite(self.worst):
             raise EvaluationError(
                 f"the function failed for all of the first {len(fitness)} rows, and {self._wrong} "
                 "for the last; expected a finite number for some"
@@ -145,6 +152,8 @@ class Evaluator:
         self, bits: Bits, numbers: Sequence[int] | None = None, of: int | None = None
     ) -> Fitness:
         """Call the function; `numbers` are the rows' places among those asked, for errors."""
+        if not len(bits):
+            return np.empty(0)
         started, before = time.perf_counter(), self.seconds
         fitness = np.empty(len(bits))
         done = 0
@@ -162,6 +171,7 @@ class Evaluator:
             lost = done if done < len(bits) else 0
             self.unfinished = bits[:lost], fitness[:lost]
         self._judge_executor(elapsed, self.seconds - before, len(bits))
+        self.worst = min(self.worst, np.nanmin(fitness, initial=np.inf))
         return fitness
 
     def _call(self, bits: Bits) -> Iterator[tuple[int, float, Any]]:

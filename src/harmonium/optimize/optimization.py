@@ -1,21 +1,23 @@
 """One optimisation: the loop of ask, evaluate, tell and note, and all that a checkpoint keeps."""
 
-import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from harmonium.bits import Bits
 from harmonium.models import MODELS
 from harmonium.optimize.checkpoint import CheckpointError, save
+from harmonium.optimize.choice import choose_model
 from harmonium.optimize.constraints import Constraints, make_constraints
 from harmonium.optimize.evaluator import Evaluator, pack_cache, unpack_cache
+from harmonium.optimize.log import Log, Place, warn_unwritten
 from harmonium.optimize.result import MESSAGES, Optimum
 from harmonium.search import EDA, AnySearch, Generation, Interleaved, Stop
+from harmonium.search.compiling import compile_kernels
 from harmonium.search.snapshot import Snapshot
 from harmonium.search.stopping import is_solved
 from harmonium.specs import SpecError, from_dict, to_dict
@@ -25,6 +27,9 @@ TRACE = 1000
 
 TIMED = 32
 """Rows evaluated first, when the time is limited and nobody knows what they take."""
+
+MEASURED = 32
+"""Rows whose evaluation is timed to choose a model."""
 
 SAVE_SHARE = 0.05
 """Share of the time that saving checkpoints may take."""
@@ -40,7 +45,7 @@ class Optimization:
     constraints: Constraints
     eda: EDA
     why: str
-    """Why this model."""
+    """Why this model; empty until it is chosen."""
     stop: Stop
     budget: int | None
     """Calls of the function at most; rows served from the cache are free."""
@@ -56,15 +61,25 @@ class Optimization:
     """Every so many generations one is kept in the trace."""
     seconds: float = 0.0
     """Time on the clock so far, that of earlier processes too."""
+    logged: Place | None = None
+    """Where the log ended after the last generation."""
 
     def __post_init__(self) -> None:
         self.search = self.eda.start(self.evaluator.length, self.seed, self._make_repair())
+
+    def prepare(self) -> None:
+        """Choose a model, if none is given, and compile what it needs."""
+        if not self.why:
+            began = time.perf_counter()
+            self._choose()
+            self.seconds += time.perf_counter() - began
+        compile_kernels(None, self.eda)
 
     def run(
         self,
         callback: Callback | None = None,
         watch: Callable[["Optimization"], None] | None = None,
-        log: IO[str] | None = None,
+        log: Log | None = None,
         checkpoint: Path | None = None,
     ) -> str:
         """Go on until a rule says why to stop."""
@@ -111,7 +126,7 @@ class Optimization:
             message=MESSAGES[reason],
             stopped_by=reason,
             model=str(self.eda.model),
-            why=self.why,
+            why=self.why or "none was chosen yet",
             population=search.improved_by if isinstance(search, Interleaved) else search.size,
             generations=search.generation,
             seed=self.seed,
@@ -122,27 +137,46 @@ class Optimization:
             trace=tuple(self.trace),
         )
 
+    def _choose(self) -> None:
+        """Time the first rows, which are the same for every model, and choose by what they took."""
+        evaluator = self.evaluator
+        rows = np.concatenate([self.initial, self.search.ask()])[:MEASURED]
+        if self.budget is not None:  # without a cache these calls are lost
+            rows = rows[: self.budget if evaluator.cached else self.budget // 10]
+        choice = choose_model(evaluator.length, evaluator.measure(rows))
+        self.eda = replace(self.eda, model=choice.model, replacement=choice.replacement)
+        self.why = choice.why
+        self.repairs = 0
+        self.search = self.eda.start(evaluator.length, self.seed, self._make_repair())
+
     def _begin(self) -> str | None:
         """Evaluate and tell the known solutions; return whether they are all that was wanted."""
-        self._tell(self.initial)
+        known = self.initial[: self._afford(self.initial)]
+        with self.search.clock.charge("fitness"):
+            fitness = self.evaluator.look_up(known)
+        good = np.isfinite(fitness)  # known or not, a solution that fails is none
+        self.search.tell(known[good], fitness[good])
         return "optimum" if is_solved(self.search.best_fitness, self.target) else None
 
     def _step(self) -> None:
         """Ask, evaluate and tell."""
-        self._tell(self.search.ask())
+        bits = self.search.ask()
+        bits = bits[: self._afford(bits)]
+        with self.search.clock.charge("fitness"):
+            fitness = self.evaluator(bits)
+        self.search.tell(bits, fitness)
 
-    def _tell(self, bits: Bits) -> None:
-        """Evaluate and tell rows, from the first on as many as calls and time are left for."""
+    def _afford(self, bits: Bits) -> int:
+        """Return for how many of these rows, from the first on, calls and time are left."""
         evaluator = self.evaluator
+        rows = len(bits)
         if self.budget is not None:
-            bits = bits[: evaluator.afford(bits, self.budget - evaluator.calls)]
+            rows = evaluator.afford(bits, self.budget - evaluator.calls)
         if self.stop.max_wall_seconds is not None:
             left = max(0.0, self.stop.max_wall_seconds - self.seconds)
             pace = evaluator.elapsed / max(1, evaluator.calls)
-            bits = bits[: max(1, int(left / pace)) if pace else TIMED]
-        with self.search.clock.charge("fitness"):
-            fitness = evaluator(bits)
-        self.search.tell(bits, fitness)
+            rows = min(rows, max(1, int(left / pace)) if pace else TIMED)
+        return rows
 
     def _judge(self) -> str | None:
         if self.budget is not None and self.evaluator.calls >= self.budget:
@@ -150,7 +184,7 @@ class Optimization:
             return "optimum" if reached else "evaluations"
         return self.stop.reason(self.search, self.target, self.seconds)
 
-    def _note(self, log: IO[str] | None) -> None:
+    def _note(self, log: Log | None) -> None:
         """Add a generation to the trace, and to the log."""
         search = self.search
         assert search.population is not None  # noqa: S101  # a generation was told
@@ -167,8 +201,8 @@ class Optimization:
             self.stride *= 2
             self.trace = [kept for kept in self.trace if kept.generation % self.stride == 0]
         if log:
-            log.write(json.dumps({"seconds": round(self.seconds, 6), **vars(row)}) + "\n")
-            log.flush()
+            log.write({"seconds": round(self.seconds, 6), **vars(row)})
+            self.logged = log.place
 
     def _make_repair(self) -> Callable[[Bits, np.random.Generator], Bits] | None:
         if not self.constraints.active:
@@ -195,6 +229,7 @@ class Optimization:
                 "stride": self.stride,
                 "trace": [vars(row) for row in self.trace],
                 "seconds": self.seconds,
+                "logged": self.logged,
                 "bounds": [constraints.fewest, constraints.most],
                 "evaluator": {name: getattr(evaluator, name) for name in _KEPT},
             },
@@ -209,7 +244,10 @@ class Optimization:
         keys, values = pack_cache(evaluator.cache, evaluator.length)
         snapshot.arrays |= {"cache_keys": keys, "cache_values": values}
         snapshot.put("search", self.search.snapshot())
-        save(path, snapshot)
+        try:
+            save(path, snapshot)
+        except OSError as error:
+            warn_unwritten("checkpoint", path, error)
 
 
 _KEPT = (
@@ -250,6 +288,7 @@ def restore(snapshot: Snapshot, function: Callable[[Any], Any], path: Path) -> O
             trace=[Generation(**row) for row in facts["trace"]],
             stride=facts["stride"],
             seconds=facts["seconds"],
+            logged=None if facts["logged"] is None else tuple(facts["logged"]),
         )
         optimization.search = optimization.eda.restore(
             evaluator.length, facts["seed"], snapshot.get("search"), optimization._make_repair()

@@ -115,17 +115,17 @@ class Interleaved:
     def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
         """Hand in the fitness of rows, as `Search.tell` does.
 
-        Known solutions that are told before the first `ask` join every population, later ones the
+        Known solutions that are told while no row is waiting join every population, the others the
         population whose turn it is.
         """
         bits = check_bits(bits, self.length)
         fitness = check_fitness(fitness, len(bits))
         begun = self._search.waiting > 0
         self._search.tell(bits, fitness)
-        if not self.generation and not begun:
-            self._known = self._known.join(Population(bits, fitness))
         self._count(bits, fitness, self._search.size if begun else 0)
-        if begun and not self._search.waiting:
+        if not begun:
+            self._welcome(Population(bits, fitness))
+        elif not self._search.waiting:
             self.generation += 1
             self._retire()
 
@@ -187,6 +187,13 @@ class Interleaved:
         ]
         whole._search = searches[facts["now"]]
         return whole
+
+    def _welcome(self, known: Population) -> None:
+        """Let known solutions join the other populations too, and those to come."""
+        self._known = self._known.join(known)
+        for level in self.levels:
+            if level.search is not self._search:
+                level.search.welcome(known)
 
     def _count(self, bits: Bits, fitness: Fitness, size: int) -> None:
         best = int(fitness.argmax()) if len(fitness) else 0

@@ -1,0 +1,55 @@
+"""A trace on disk: a line of JSON for every generation."""
+
+import json
+import os
+import warnings
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+Place = tuple[str, int]
+"""A log, and its bytes so far."""
+
+
+class Log:
+    """A file that gets lines; one that cannot be written any more is told once, and let be."""
+
+    def __init__(self, path: str | os.PathLike[str], seen: Place | None = None) -> None:
+        """Open to add to a file; lines of this log after the place `seen` go, they come again."""
+        self._path = Path(path)
+        self._file = self._path.open("ab", buffering=0)
+        if seen is not None and seen[0] == str(self._path.absolute()):
+            self._file.truncate(min(seen[1], self._file.seek(0, os.SEEK_END)))
+
+    def __enter__(self) -> "Log":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    @property
+    def place(self) -> Place:
+        """Where the next line goes."""
+        return str(self._path.absolute()), self._file.seek(0, os.SEEK_END)
+
+    def write(self, line: dict[str, Any]) -> None:
+        """Add a line."""
+        try:
+            self._file.write(json.dumps(line).encode() + b"\n")
+        except OSError as error:
+            warn_unwritten("log", self._path, error)
+
+
+def warn_unwritten(what: str, path: Path, error: OSError) -> None:
+    """Say that a file cannot be written: no reason to lose a search."""
+    reason = error.strerror or type(error).__name__
+    warnings.warn(
+        f"the {what} {path} cannot be written: {reason}; the search goes on without",
+        RuntimeWarning,
+        stacklevel=3,
+    )
