@@ -63,7 +63,8 @@ def test_a_kept_bisection_is_gone_on_with(tmp_path: Path) -> None:
     before = read_trials(store)
     again = call(*run, cwd=tmp_path)
     assert (again.returncode, again.stdout) == (0, first.stdout)
-    assert again.stderr == f"going on: {len(before)} trials are stored already\n"
+    words = f"harmonium: nothing is left to run: {len(before)} trials are stored in kept.db\n"
+    assert again.stderr == words
     assert read_trials(store) == before
     finer = call(*run, "--tolerance", "0.01", "--runs", "4", cwd=tmp_path)
     assert finer.returncode == 0

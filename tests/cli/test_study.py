@@ -269,7 +269,8 @@ def test_a_finished_study_runs_no_trial_again(small: Small, tmp_path: Path) -> N
     shutil.copy(small.file, tmp_path / "small.toml")
     again = call("study", "run", "small.toml", "--engine", "serial", cwd=tmp_path)
     assert (again.returncode, again.stdout) == (0, small.done.stdout)
-    assert again.stderr == f"going on: {len(before)} trials are stored already\n"
+    words = f"harmonium: nothing is left to run: {len(before)} trials are stored in small.db\n"
+    assert again.stderr == words
     assert sorted(path.name for path in tmp_path.iterdir()) == ["small.db", "small.toml"]
     assert read_trials(store) == before
 
@@ -524,6 +525,7 @@ def test_bad_arguments_get_one_clear_line(arguments: str, message: str, tmp_path
     file.write_text(TINY, encoding="utf-8")
     assert_refused(call("study", *arguments.split(), cwd=tmp_path), message)
     assert file.read_text(encoding="utf-8") == TINY
+    assert list(tmp_path.iterdir()) == [file]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.search.compiling import compile_kernels
 from harmonium.studies.driver import Driver, Stopped, bind, read_rows
-from harmonium.studies.engines import ENGINES, open_engine
+from harmonium.studies.engines import ENGINES, check_engine, open_engine
 from harmonium.studies.export import list_laws, list_rows, list_trials, write_csv, write_json
 from harmonium.studies.scaling import fit_laws
 from harmonium.studies.store import Store
@@ -77,17 +77,17 @@ def carry_out(
     """Run a study on its store, show where it is and how it ended; return the exit code."""
     if scheduler is not None and engine == "processes":
         engine = "dask"
+    check_engine(engine, workers, scheduler)
     with Store.create(path) as store:
         remark = bind(study, store)
         driver = Driver(study, store, retry_failed=retry_failed)
         if remark:
             complain(remark)
         try:
-            with View(messages(), driver) as view:
-                view.prepare()
-                _compile(study)
-                with open_engine(engine, workers, scheduler) as opened:
-                    driver.run(opened, view.show)
+            if driver.finished:
+                complain(f"nothing is left to run: {driver.reused:,} trials are stored in {path}")
+            else:
+                _run(driver, engine, workers, scheduler)
         except (Stopped, KeyboardInterrupt):
             unfinished = sum(walk.found is None for walk in driver.walks)
             complain(
@@ -99,6 +99,14 @@ def carry_out(
     output().print(show_study(study, rows))
     _report_failures(rows, path)
     return 0
+
+
+def _run(driver: Driver, engine: str, workers: int | None, scheduler: str | None) -> None:
+    with View(messages(), driver) as view:
+        view.prepare()
+        _compile(driver.study)
+        with open_engine(engine, workers, scheduler) as opened:
+            driver.run(opened, view.show)
 
 
 @app.command("status")

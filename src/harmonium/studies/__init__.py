@@ -7,7 +7,7 @@
 from pathlib import Path
 
 from harmonium.studies.driver import Driver, bind, read_rows
-from harmonium.studies.engines import open_engine
+from harmonium.studies.engines import check_engine, open_engine
 from harmonium.studies.scaling import Law, fit_laws
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study, load_study, read_study
@@ -35,8 +35,11 @@ def run_study(
     scheduler: str | None = None,
 ) -> list[Row]:
     """Run what the store at `path` misses of a study, and return a row a problem size and model."""
-    with Store.create(path) as store, open_engine(engine, workers, scheduler) as opened:
+    check_engine(engine, workers, scheduler)
+    with Store.create(path) as store:
         bind(study, store)
         driver = Driver(study, store)
-        driver.run(opened)
+        if not driver.finished:
+            with open_engine(engine, workers, scheduler) as opened:
+                driver.run(opened)
     return summarize(driver.walks)

@@ -50,7 +50,7 @@ class Driver:
         self.reused = len(self._outcomes)
         """Trials that were in the store before."""
         self.walks = walk_study(study, self._outcomes)
-        self._open = self.walks
+        self._open = [walk for walk in self.walks if not walk.advance()]
         self._flying: dict[Future[bytes], _Flight] = {}
         self._stopping = False
 
@@ -75,6 +75,11 @@ class Driver:
                 self._recall(engine)
         if self._stopping:
             raise Stopped
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to run."""
+        return not self._open
 
     @property
     def stopping(self) -> bool:

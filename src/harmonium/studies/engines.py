@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -47,17 +47,24 @@ class Engine:
     """Cancel a trial that is not begun; return whether it was not."""
 
 
-@contextmanager
-def open_engine(name: str, workers: int | None, scheduler: str | None) -> Iterator[Engine]:
-    """Start an engine and end it with the block; on an error trials under way are abandoned."""
+def check_engine(name: str, workers: int | None, scheduler: str | None) -> None:
+    """Refuse an engine that is none, before anything is begun."""
     if scheduler is not None and name != "dask":
         raise SpecError("--scheduler needs --engine dask")
     if scheduler is not None and workers is not None:
         raise SpecError("--workers starts workers here; a --scheduler has its own")
     if name not in ENGINES:
         raise SpecError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
-    opened = {
-        "serial": lambda: _open_serial(workers),
+    if name == "serial" and workers not in (None, 1):
+        raise SpecError("--engine serial has one worker; leave --workers out")
+
+
+@contextmanager
+def open_engine(name: str, workers: int | None, scheduler: str | None) -> Iterator[Engine]:
+    """Start an engine and end it with the block; on an error trials under way are abandoned."""
+    check_engine(name, workers, scheduler)
+    opened: dict[str, Callable[[], AbstractContextManager[Engine]]] = {
+        "serial": _open_serial,
         "processes": lambda: _open_processes(workers or count_cores()),
         "dask": lambda: _open_dask(workers or count_cores(), scheduler),
     }
@@ -99,9 +106,7 @@ def _check_open(closed: bool) -> None:
 
 
 @contextmanager
-def _open_serial(workers: int | None) -> Iterator[Engine]:
-    if workers not in (None, 1):
-        raise SpecError("--engine serial has one worker; leave --workers out")
+def _open_serial() -> Iterator[Engine]:
     yield Engine(Serial(), lambda: 1, lambda: None)
 
 
