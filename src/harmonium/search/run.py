@@ -43,6 +43,7 @@ def run(
         bits = search.ask()[: stop.rows_left(search)]
         with search.clock.charge("fitness"):
             fitness = check_fitness(problem(bits.copy()), len(bits))  # it may change its copy
+        _check_optimum(float(fitness.max()), optimum)
         search.tell(bits, fitness)
         distinct.add(bits)
         reason = stop.reason(search, optimum, time.perf_counter() - started)
@@ -86,6 +87,15 @@ def _check(problem: object, eda: object, stop: object) -> None:
         raise TypeError(f"eda is {eda!r}; expected an EDA, such as EDA(RBM(), population=4000)")
     if not isinstance(stop, Stop | None):
         raise TypeError(f"stop is {stop!r}; expected a Stop, such as Stop(max_generations=50)")
+
+
+def _check_optimum(fitness: float, optimum: float | None) -> None:
+    """Refuse a fitness above the optimum by more than the rounding that `is_solved` allows."""
+    if optimum is not None and fitness > optimum and not is_solved(optimum, fitness):
+        raise ValueError(
+            f"fitness {fitness:.12g} exceeds the optimum {optimum:.12g}, the largest possible "
+            "fitness; mend problem.optimum"
+        )
 
 
 def _trace(search: AnySearch) -> Generation:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from msgspec.structs import replace
+
 from harmonium.specs import SpecError
 from harmonium.studies.engines import Engine
-from harmonium.studies.plans import Walk
+from harmonium.studies.plans import Bisect, Walk
 from harmonium.studies.store import Outcome, Store, StoreError
 from harmonium.studies.study import Study, read_study
 from harmonium.studies.summary import Row, summarize
@@ -134,6 +136,7 @@ class Driver:
         self._keep(flight, record)
 
     def _keep(self, flight: _Flight, record: Record) -> None:
+        record = _check_optimum(flight, record)
         outcome = self._store.append(flight.trial, record)
         self._outcomes[flight.trial.key] = outcome
         self.ran += 1
@@ -189,6 +192,18 @@ def _explain(error: Exception) -> Record:
     if isinstance(error, SpecError):
         raise error
     return fail(f"{type(error).__name__}: {error}")
+
+
+def _check_optimum(flight: _Flight, record: Record) -> Record:
+    """Let a run of a bisection fail whose optimum turned out to be unknown: none can be solved."""
+    bisected = isinstance(flight.walk.case.plan, Bisect)
+    if not bisected or record.status == "failed" or record.result["optimum"] is not None:
+        return record
+    error = (
+        f"ValueError: the optimum of {flight.trial.problem} is not known, but a bisection needs "
+        "one to tell what is solved; measure given populations with [grid]"
+    )
+    return replace(record, status="failed", result={}, trace={}, error=error)
 
 
 def read_walks(store: Store) -> tuple[Study, list[Walk]]:

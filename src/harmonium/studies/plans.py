@@ -48,9 +48,9 @@ class Attempt:
     enough: Callable[[Sequence[Outcome]], bool]
     """Whether these outcomes, a beginning of the runs, decide the attempt."""
     low: int
-    """The largest population known not to suffice."""
+    """The largest population known not to suffice, or one too small for any EDA."""
     high: int | None
-    """The smallest known to suffice; none yet: doubling."""
+    """The smallest known to suffice, and confirmed where that is asked; none yet: doubling."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Measured:
     population: int
     low: int
     """The largest population that did not suffice; the population itself where it was given."""
+    bounded: bool
+    """Whether `low` was run; if not, it is the largest that is too small for any EDA."""
     trials: tuple[Trial, ...]
     outcomes: tuple[Outcome, ...]
 
@@ -72,6 +74,8 @@ class Found:
     """None: no population sufficed, or a run failed."""
     ceiling: str = ""
     """What kept a bisection from its end: "population 65,536", "100,000 evaluations" …."""
+    unconfirmed: bool = False
+    """Whether a population sufficed, but the ceiling came before its double was measured."""
 
 
 Steps = Generator[Attempt, Sequence[Outcome], Found]
@@ -88,7 +92,7 @@ class Fixed(msgspec.Struct, frozen=True):
         outcomes = yield Attempt(self.population, trials, _last_failed, self.population, None)
         if _has_failed(outcomes):
             return Found(None)
-        return Found(Measured(self.population, self.population, trials, tuple(outcomes)))
+        return Found(Measured(self.population, self.population, True, trials, tuple(outcomes)))
 
 
 class Bisect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,17 +105,35 @@ class Bisect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of all runs of one bisection together."""
     max_cpu_seconds: Annotated[float, Meta(gt=0)] | None = None
     """Of all runs of one bisection together."""
+    confirm: bool = False
+    """Whether doubling goes on until a population suffices and its double does too."""
+
+    def __post_init__(self) -> None:
+        """Refuse a start from which nothing could be found."""
+        if self.first > self.max_population:
+            raise ValueError(
+                f"start is {self.first}; expected at most max_population, {self.max_population}"
+            )
+        if self.confirm and 2 * self.first > self.max_population:
+            raise ValueError(
+                f"start is {self.first}; with confirm expected at most half of max_population, "
+                f"{self.max_population}"
+            )
 
     def start(self, case: Case) -> Steps:
         """Double from the start until all runs succeed, then bisect up to the tolerance.
 
+        To confirm, double once more: if that fails, it is the new lower bound, and doubling goes
+        on from there; a population whose double exceeds `max_population` cannot be confirmed.
         A population is given up at its first run that fails. Ceilings count the runs that the
         bisection went by, in order; not those that were under way when it had seen enough.
         """
         spent = _Spent(self)
-        low = max(8, 2 * case.eda.tournament) - 2  # no EDA is smaller than the next even number
+        floor = max(8, 2 * case.eda.tournament) - 2  # no EDA is smaller than the next even number
+        low = floor
         best: Measured | None = None
-        population = min(self.first, self.max_population)
+        candidate: Measured | None = None  # suffices; to be confirmed by its double
+        population = self.first
         while True:
             trials = case.trials(population)
             high = best.population if best else None
@@ -120,19 +142,23 @@ class Bisect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if _has_failed(outcomes):
                 return Found(None)
             if len(outcomes) == len(trials) and outcomes[-1].figures.solved:
-                best = Measured(population, low, trials, tuple(outcomes))
+                sufficient = Measured(population, low, low > floor, trials, tuple(outcomes))
+                best = sufficient if best or not self.confirm else candidate
+                candidate = sufficient
             elif spent.ceiling and all(outcome.figures.solved for outcome in outcomes):
                 pass  # cut short, not given up: the population may suffice
             else:
-                low = population
+                low, candidate = population, None
             if best:
-                best = replace(best, low=low)
+                best = replace(best, low=low, bounded=low > floor)
             if best and best.population - low <= max(2, self.tolerance * best.population):
                 return Found(best)
+            unconfirmed = candidate is not None and best is None
             if spent.ceiling:
-                return Found(best, spent.ceiling)
-            if not best and population >= self.max_population:
-                return Found(None, f"population {self.max_population:,}")
+                return Found(best, spent.ceiling, unconfirmed)
+            largest = self.max_population // 2 if unconfirmed else self.max_population - 1
+            if not best and population > largest:
+                return Found(None, f"population {self.max_population:,}", unconfirmed)
             population = (
                 (low + best.population) // 4 * 2
                 if best

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -11,15 +11,10 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from harmonium.importing import importable
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
-from harmonium.problems.custom import (
-    AnyProblem,
-    check_problem,
-    importable,
-    make_problem,
-    parse_parts,
-)
+from harmonium.problems.custom import AnyProblem, Custom, check_problem, make_problem
 from harmonium.search import EDA, Stop
 from harmonium.specs import SpecError, make
 from harmonium.studies.plans import Bisect, Case, Even, Fixed, Plan
@@ -51,6 +46,8 @@ class ProblemTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many instances, from 0 on; only for problems that have them."""
     models: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
     """Names of the models to try on it; by default all."""
+    bisect: dict[str, Any] | None = None
+    """What differs from the study's [bisect]."""
 
 
 class GridTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,12 +122,22 @@ def _make_study(plain: dict[str, Any], text: str, file: str, folder: Path | None
                 raise SpecError(f"{file}: {where}.sizes: {problem.problem} has size {size} already")
         seen |= {(problem.problem, size) for size in set(problem.sizes)}
         chosen = _choose_models(problem, edas, file, where)
+        mine = plans
+        if problem.bisect is not None:
+            plan = _override(top, problem.bisect, file, f"{where}.bisect")
+            chosen = {
+                name: _located(
+                    file, f"{where}.bisect", partial(replace, eda, population=plan.first)
+                )
+                for name, eda in chosen.items()
+            }
+            mine = [plan]
         seeds = range(top.seed, top.seed + problem.runs)
         cases += [
             Case(problem.problem, size, instance, model, made, eda, stop, seeds, plan)
-            for size, made_instances in _make_sizes(problem, file, where)
+            for size, made_instances in _make_sizes(problem, file, where, mine)
             for model, eda in chosen.items()
-            for plan in plans
+            for plan in mine
             for instance, made in made_instances
         ]
     return Study(top.name, top.description, top.seed, tuple(cases), text, folder)
@@ -146,12 +153,16 @@ def _make_plans(top: _StudyTable, file: str) -> Sequence[Plan]:
     return [_convert(top.bisect or {}, Bisect, file, "bisect")]
 
 
+def _override(top: _StudyTable, table: dict[str, Any], file: str, where: str) -> Bisect:
+    """Return the bisection of one problem: the study's, but for what the problem says."""
+    if top.grid is not None:
+        raise SpecError(f"{file}: {where}: the study has a [grid]; leave it out")
+    return _convert({**(top.bisect or {}), **table}, Bisect, file, where)
+
+
 def _make_edas(top: _StudyTable, file: str, plans: Sequence[Plan]) -> dict[str, EDA]:
     """Return the EDA of each model by its name in the study."""
-    smallest = min(
-        plan.population if isinstance(plan, Fixed) else min(plan.first, plan.max_population)
-        for plan in plans
-    )
+    smallest = min(plan.population if isinstance(plan, Fixed) else plan.first for plan in plans)
     edas: dict[str, EDA] = {}
     for number, entry in enumerate(top.models):
         where = f"models[{number}]"
@@ -185,9 +196,11 @@ def _choose_models(
 Instances = Sequence[tuple[int | None, AnyProblem]]
 
 
-def _make_sizes(table: ProblemTable, file: str, where: str) -> Iterator[tuple[int, Instances]]:
+def _make_sizes(
+    table: ProblemTable, file: str, where: str, plans: Sequence[Plan]
+) -> Iterator[tuple[int, Instances]]:
     """Yield each size of a problem with its instances."""
-    name, settings = _located(file, f"{where}.problem", lambda: parse_parts(table.problem))
+    name, settings = _located(file, f"{where}.problem", lambda: PROBLEMS.split(table.problem))
     _located(file, f"{where}.problem", lambda: check_problem(name, {**settings, "length": 1}))
     if "length" in settings:
         raise SpecError(f"{file}: {where}.problem: names a length; list it in `sizes` instead")
@@ -205,17 +218,35 @@ def _make_sizes(table: ProblemTable, file: str, where: str) -> Iterator[tuple[in
             if table.instances
             else [(None, lengths)]
         )
-        yield (
-            size,
-            [
-                (
-                    instance,
-                    _located(
-                        file, f"{where}.sizes[{number}]", partial(make_problem, name, variant)
-                    ),
-                )
-                for instance, variant in variants
-            ],
+        here = f"{where}.sizes[{number}]"
+        made = [
+            (instance, _located(file, here, partial(make_problem, name, variant)))
+            for instance, variant in variants
+        ]
+        if any(isinstance(plan, Bisect) for plan in plans):
+            for _, problem in made:
+                _located(file, here, partial(_check_optimum, problem))
+        yield size, made
+
+
+def _check_optimum(problem: AnyProblem) -> None:
+    """Refuse to bisect where nothing counts as solved.
+
+    Problems of harmonium are not asked: an NK landscape would have to look for its optimum, and the
+    run that does so tells the driver.
+    """
+    if not isinstance(problem, Custom):
+        return
+    try:
+        optimum = problem.optimum
+    except Exception as error:
+        raise SpecError(
+            f"the optimum of {problem} raised {type(error).__name__}: {error}"
+        ) from error
+    if optimum is None:
+        raise SpecError(
+            f"the optimum of {problem} is None, but a bisection needs one to tell what is solved; "
+            "expected a number, or measure given populations with [grid]"
         )
 
 

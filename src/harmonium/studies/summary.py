@@ -1,5 +1,6 @@
 """What a study shows: a row for each problem size and model, with intervals by bootstrap."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,8 @@ from harmonium.studies.store import Outcome
 
 RESAMPLES = 2000
 LEVEL = 0.95
+FEWEST_INSTANCES = 4
+"""Of fewer the bootstrap knows too little: their resamples hardly differ."""
 
 Metric = Literal[
     "population",
@@ -36,11 +39,16 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean and its 95 % interval."""
+    """A mean and its 95 % interval; a bound that is not known is NaN."""
 
     mean: float
     low: float
     high: float
+
+    @property
+    def known(self) -> bool:
+        """Whether both bounds are known."""
+        return not (math.isnan(self.low) or math.isnan(self.high))
 
 
 @dataclass(frozen=True)
@@ -67,16 +75,27 @@ class Row:
     """A value for each independent unit: each instance's mean, or with one instance each run."""
     brackets: Values
     """Of each instance, the share of the population down to the largest that failed."""
+    bounded: bool = True
+    """Whether a smaller population failed, in each instance; if not, "≤" is all that is known."""
 
     def estimate(self, metric: Metric) -> Estimate | None:
-        """Return mean and interval of a metric, or none where nothing was measured."""
+        """Return mean and interval of a metric, or none where nothing was measured.
+
+        Few instances have no interval: both bounds are NaN. One population has its bracket, whose
+        lower bound is NaN where no smaller one was run.
+        """
         values = self.samples[metric]
         if not len(values):
             return None
-        low, high = find_interval(draw_weights(len(values)) @ values)
-        if metric == "population" and len(values) == 1:  # known up to its bracket
-            low = float(values[0] * (1 - self.brackets[0]))
-        return Estimate(float(values.mean()), low, high)
+        mean = float(values.mean())
+        if metric == "population" and self.given is not None:
+            return Estimate(mean, mean, mean)
+        if self.instances > 1 and len(self.brackets) < FEWEST_INSTANCES:
+            return Estimate(mean, math.nan, math.nan)
+        if metric == "population" and len(values) == 1:
+            low = mean * (1 - float(self.brackets[0])) if self.bounded else math.nan
+            return Estimate(mean, low, mean)
+        return Estimate(mean, *find_interval(draw_weights(len(values)) @ values))
 
 
 def find_interval(resampled: Values) -> tuple[float, float]:
@@ -128,6 +147,7 @@ def _summarize(walks: Sequence[Walk]) -> Row:
         solved=sum(outcome.figures.solved for found in measured for outcome in found.outcomes),
         samples={metric: _sample(metric, measured) for metric in METRICS},
         brackets=np.array([1 - found.low / found.population for found in measured]),
+        bounded=all(found.bounded for found in measured),
     )
 
 
@@ -140,7 +160,8 @@ def _judge(walks: Sequence[Walk]) -> tuple[State, str]:
     ceilings = [walk.found.ceiling for walk in missed or walks if walk.found and walk.found.ceiling]
     if missed:
         of = f" ({len(missed)} of {len(walks)} instances)" if len(walks) > 1 else ""
-        return "not solved", f"not solved within {ceilings[0]}{of}"
+        short = missed[0].found is not None and missed[0].found.unconfirmed
+        return "not solved", f"not {'confirmed' if short else 'solved'} within {ceilings[0]}{of}"
     if states == {"done"}:
         return "done", f"tolerance not reached within {ceilings[0]}" if ceilings else ""
     return ("waiting" if states == {"waiting"} else "running"), ""
