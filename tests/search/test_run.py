@@ -232,6 +232,36 @@ def test_an_optimum_that_was_given_up_is_never_reached(monkeypatch: pytest.Monke
     assert result.stopped_by != "optimum"
 
 
+def test_a_fitness_above_the_optimum_is_named() -> None:
+    with pytest.raises(
+        ValueError, match=r"^fitness 18 exceeds the optimum 16, .*mend problem\.opti"
+    ):
+        run(Scaled(18, optimum=16.0, step=3), EDA(UMDA(), population=100), seed=1)
+    with pytest.raises(ValueError, match=r"^fitness 1\.00000001 exceeds the optimum 1, "):
+        run(Scaled(1 + 1e-8, optimum=1.0), EDA(UMDA(), population=100), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("top", "optimum"), [(1 + 1e-12, 1), (0.3, 0.1 + 0.2), (1e12 + 100, 1e12), (-1.0, -1.0)]
+)
+def test_a_fitness_above_the_optimum_by_rounding_is_solved(top: float, optimum: float) -> None:
+    result = run(Scaled(top, optimum, step=abs(optimum)), EDA(UMDA(), population=100), seed=1)
+    assert (result.solved, result.best_fitness) == (True, top)
+
+
+class Scaled:
+    """Onemax of 12 bits, in steps, shifted so that the best fitness is `top`."""
+
+    length = 12
+
+    def __init__(self, top: float, optimum: float, step: float = 1) -> None:
+        self.top, self.optimum, self.step = top, optimum, step
+
+    def __call__(self, bits: Bits) -> Fitness:
+        missing: Fitness = (1 - bits.astype(float)).sum(axis=1)
+        return self.top - self.step * missing
+
+
 def test_a_problem_of_the_user_s_own_needs_no_spec() -> None:
     problem = SpyProblem(12, optimum=12.0)
     result = run(problem, EDA(UMDA(), population=100), seed=1)

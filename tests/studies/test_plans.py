@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -120,19 +121,200 @@ def test_the_smallest_population_is_never_undercut(tournament: int, smallest: in
     assert min(story.populations) == smallest
     measured = story.found.measured
     assert measured is not None
-    assert (measured.population, measured.low) == (smallest, smallest - 2)
+    assert (measured.population, measured.low, measured.bounded) == (smallest, smallest - 2, False)
 
 
 def test_a_bisection_may_start_with_the_smallest_population() -> None:
     story = tell(Bisect(first=8), solved_from(0))
     assert story.populations == [8]
     assert story.found.measured is not None
-    assert story.found.measured.population == 8
+    assert (story.found.measured.population, story.found.measured.bounded) == (8, False)
+
+
+def test_a_start_that_suffices_is_bisected_down_to_the_first_population_that_fails() -> None:
+    story = tell(Bisect(first=200), solved_from(60))
+    assert story.populations == [200, 102, 54, 78, 66, 60]
+    measured = story.found.measured
+    assert measured is not None
+    assert (measured.population, measured.low, measured.bounded) == (60, 54, True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"first": 64, "max_population": 8}, "start is 64; expected at most max_population, 8"),
+        (
+            {"first": 64, "max_population": 100, "confirm": True},
+            "start is 64; with confirm expected at most half of max_population, 100",
+        ),
+    ],
+    ids=str,
+)
+def test_a_start_from_which_nothing_can_be_found_is_refused(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Bisect(**settings)
+
+
+def solved_at(*ranges: range) -> World:
+    """Solve where a population is in one of these ranges, as rtr may on a problem without niches.
+
+    Elsewhere the second run fails, so that populations are given up with two runs.
+    """
+
+    def world(trial: Trial) -> Outcome:
+        population = size_of(trial)
+        suffices = any(population in one for one in ranges)
+        return make_outcome(suffices or trial.seed != 2, evaluations=10 * population)
+
+    return world
+
+
+# Much like the RBM with rtr on onemax of 100 bits.
+TWICE = solved_at(range(60, 66), range(220, 10**6))
+
+
+@pytest.mark.parametrize(("first", "found"), [(16, 60), (200, 224)])
+def test_where_more_is_not_always_better_the_start_decides(first: int, found: int) -> None:
+    measured = tell(Bisect(first=first), TWICE).found.measured
+    assert measured is not None
+    assert measured.population == found
+
+
+@pytest.mark.parametrize("first", [8, 16, 30, 60, 62, 128, 200, 256, 500, 1000])
+def test_confirmed_the_start_does_not_decide(first: int) -> None:
+    measured = tell(Bisect(first=first, confirm=True), TWICE).found.measured
+    assert measured is not None
+    assert 220 <= measured.population <= 242  # within the tolerance
+    assert measured.bounded
+
+
+def test_to_confirm_populations_double_until_two_in_a_row_suffice() -> None:
+    story = tell(Bisect(confirm=True), TWICE)
+    assert story.populations == [16, 32, 64, 128, 256, 512, 192, 224, 208]
+    assert [len(seen) for seen in story.seen] == [2, 2, 3, 2, 3, 3, 2, 3, 2]
+    assert [(attempt.low, attempt.high) for attempt in story.attempts] == [
+        *[(6, None), (16, None), (32, None), (32, None), (128, None), (128, None)],
+        *[(128, 256), (192, 256), (192, 224)],
+    ]
+    assert story.found.ceiling == ""
+    measured = story.found.measured
+    assert measured is not None
+    assert (measured.population, measured.low, measured.bounded) == (224, 208, True)
+    assert measured.outcomes == tuple(story.seen[7])
+
+
+def test_what_is_confirmed_is_the_smaller_of_the_two() -> None:
+    story = tell(Bisect(confirm=True, tolerance=0.5), solved_from(100))
+    assert story.populations == [16, 32, 64, 128, 256]
+    measured = story.found.measured
+    assert measured is not None
+    assert (measured.population, measured.low) == (128, 64)
+    assert measured.outcomes == tuple(story.seen[3])
+
+
+@given(threshold=st.integers(0, 3000), first=st.integers(4, 400).map(lambda half: 2 * half))
+def test_where_more_is_better_to_confirm_changes_nothing_but_the_double(
+    threshold: int, first: int
+) -> None:
+    plain = tell(Bisect(first=first), solved_from(threshold))
+    confirmed = tell(Bisect(first=first, confirm=True), solved_from(threshold))
+    assert confirmed.found == plain.found
+    first_to_suffice = next(p for p in plain.populations if p >= threshold)
+    assert sorted(confirmed.populations) == sorted([*plain.populations, 2 * first_to_suffice])
+
+
+@given(data=st.data(), first=st.integers(4, 40).map(lambda half: 2 * half), confirm=st.booleans())
+def test_whatever_suffices_a_bisection_ends_and_asks_for_no_population_twice(
+    data: st.DataObject, first: int, confirm: bool
+) -> None:
+    known: dict[int, bool] = {}
+
+    def world(trial: Trial) -> Outcome:
+        population = size_of(trial)
+        if population not in known:
+            known[population] = data.draw(st.booleans())
+        return make_outcome(known[population])
+
+    plan = Bisect(first=first, max_population=4096, confirm=confirm)
+    story = tell(plan, world)
+    assert len(set(story.populations)) == len(story.populations)
+    assert max(story.populations) <= 4096
+    measured = story.found.measured
+    assert (measured is None) == bool(story.found.ceiling)
+    if measured is not None:
+        assert known[measured.population]
+        assert known.get(measured.low) is (False if measured.bounded else None)
+        if confirm:  # something above it, at most its double, suffices too
+            above = [p for p in known if measured.population < p <= 2 * measured.population]
+            assert any(known[p] for p in above)
+
+
+@pytest.mark.parametrize(
+    ("bound", "tried", "unconfirmed"),
+    [
+        (100, [16, 32, 64], True),
+        (126, [16, 32, 64], True),
+        (128, [16, 32, 64, 128], False),
+        (256, [16, 32, 64, 128, 256], True),
+        (510, [16, 32, 64, 128, 256], True),
+    ],
+)
+def test_what_cannot_be_confirmed_within_the_largest_population_is_not_found(
+    bound: int, tried: list[int], unconfirmed: bool
+) -> None:
+    story = tell(Bisect(max_population=bound, confirm=True), TWICE)
+    assert story.populations == tried
+    assert story.found == Found(None, f"population {bound}", unconfirmed)
+
+
+# Two runs of 160 and 320, three of 640, two of 1,280, three of 2,560: 13,120 before the double.
+@pytest.mark.parametrize(
+    ("bound", "tried", "found"),
+    [
+        (1_000, [16, 32, 64], Found(None, "1,000 evaluations")),  # 64 is cut short
+        (2_880, [16, 32, 64], Found(None, "2,880 evaluations", unconfirmed=True)),
+        (2_881, [16, 32, 64, 128], Found(None, "2,881 evaluations", unconfirmed=True)),
+        (5_440, [16, 32, 64, 128], Found(None, "5,440 evaluations")),  # 128 fails
+        (13_120, [16, 32, 64, 128, 256], Found(None, "13,120 evaluations", unconfirmed=True)),
+        (
+            13_121,
+            [16, 32, 64, 128, 256, 512],
+            Found(None, "13,121 evaluations", unconfirmed=True),
+        ),
+    ],
+)
+def test_evaluations_end_a_bisection_before_it_is_confirmed(
+    bound: int, tried: list[int], found: Found
+) -> None:
+    story = tell(Bisect(max_evaluations=bound, confirm=True), TWICE)
+    assert story.populations == tried
+    assert story.found == found
+
+
+def test_a_run_that_fails_ends_a_bisection_that_is_to_be_confirmed() -> None:
+    def world(trial: Trial) -> Outcome:
+        return make_failure() if size_of(trial) == 128 else TWICE(trial)
+
+    story = tell(Bisect(confirm=True), world)
+    assert story.populations == [16, 32, 64, 128]
+    assert story.found == Found(None)
+
+
+def test_to_confirm_leaves_the_keys_of_trials_as_they_were() -> None:
+    outcomes: dict[str, Outcome] = {}
+    finish(Walk(make_case(Bisect()), outcomes), outcomes, solved_from(100))
+    before = dict(outcomes)
+    again = Walk(make_case(Bisect(confirm=True)), outcomes)
+    assert finish(again, outcomes, solved_from(100)) == 3  # of the double alone
+    new = set(outcomes) - set(before)
+    assert new == {trial.key for trial in make_case(Bisect()).trials(256)}
 
 
 @pytest.mark.parametrize(
     ("first", "bound", "tried"),
-    [(16, 64, [16, 32, 64]), (16, 50, [16, 32, 50]), (16, 16, [16]), (64, 50, [50])],
+    [(16, 64, [16, 32, 64]), (16, 50, [16, 32, 50]), (16, 16, [16])],
 )
 def test_no_population_is_larger_than_its_ceiling(first: int, bound: int, tried: list[int]) -> None:
     story = tell(Bisect(first=first, max_population=bound), solved_from(bound + 1))
@@ -290,6 +472,8 @@ WORLDS: dict[str, tuple[Plan, World]] = {
     "ceiling": (Bisect(max_population=64), solved_from(100)),
     "evaluations": (Bisect(max_evaluations=5_921), solved_from(100)),
     "fixed": (Fixed(50), solved_from(100)),
+    "confirmed": (Bisect(confirm=True), TWICE),
+    "not confirmed": (Bisect(max_population=128, confirm=True), solved_from(100)),
     "one seed": (Bisect(), lambda trial: make_outcome(size_of(trial) > 30 * trial.seed)),
     "failed": (
         Bisect(),

@@ -37,6 +37,7 @@ tolerance = 0.25
 max_population = 512
 max_evaluations = 1_000_000
 max_cpu_seconds = 60
+confirm = true
 
 [stop]
 max_generations = 50
@@ -65,7 +66,7 @@ def test_a_study_is_its_cases_in_order() -> None:
         *[NK(12, 2, instance=0), NK(12, 2, instance=1)],
     ]
     assert [case.seeds for case in study.cases] == [range(7, 11)] * 4 + [range(7, 10)] * 2
-    plan = Bisect(32, 0.25, 512, 1_000_000, 60.0)
+    plan = Bisect(32, 0.25, 512, 1_000_000, 60.0, confirm=True)
     assert {case.plan for case in study.cases} == {plan}
     assert {case.stop for case in study.cases} == {Stop(max_generations=50)}
     assert study.cases[0].eda == EDA(UMDA(), population=32, replacement="worst")
@@ -76,12 +77,31 @@ def test_a_study_is_its_cases_in_order() -> None:
 
 def test_a_short_study_has_the_defaults() -> None:
     (case,) = read(TOP + ONEMAX).cases
-    assert case.plan == Bisect(16, 0.1, 65_536, None, None)
+    assert case.plan == Bisect(16, 0.1, 65_536, None, None, confirm=False)
     assert case.stop == Stop()
     assert case.seeds == range(1, 31)
     assert case.problem == OneMax(20)
     assert case.instance is None
     assert case.eda == EDA(UMDA(), population=16)
+
+
+def test_a_problem_may_be_bisected_in_a_way_of_its_own() -> None:
+    own = "[problems.bisect]\nconfirm = true\nstart = 8\n"
+    trap = '[[problems]]\nproblem = "trap:order=4"\nsizes = [20]\n'
+    common = "[bisect]\nstart = 32\ntolerance = 0.2\n"
+    mine, theirs = read(TOP + common + ONEMAX + own + trap).cases
+    assert mine.plan == Bisect(8, 0.2, confirm=True)
+    assert mine.eda == EDA(UMDA(), population=8)
+    assert theirs.plan == Bisect(32, 0.2)
+    assert theirs.eda == EDA(UMDA(), population=32)
+    inline = read(TOP + common + ONEMAX + "bisect = {confirm = true, start = 8}\n" + trap)
+    assert inline.cases == (mine, theirs)
+
+
+def test_how_a_problem_is_bisected_does_not_enter_the_keys_of_its_trials() -> None:
+    (plain,) = read(TOP + ONEMAX).cases
+    (own,) = read(TOP + ONEMAX + "bisect = {confirm = true, start = 32, tolerance = 0.3}").cases
+    assert [trial.key for trial in own.trials(64)] == [trial.key for trial in plain.trials(64)]
 
 
 def test_a_grid_has_a_case_for_each_population_of_each_instance() -> None:
@@ -103,6 +123,7 @@ def test_a_study_of_a_problem_of_the_user_s_own_is_found_beside_its_file(tmp_pat
     name = write_module(tmp_path, OWN_ONEMAX)
     file = tmp_path / "own.toml"
     text = f'{TOP}[[problems]]\nproblem = "{name}:Own:easy=true"\nsizes = [8]\ninstances = 2\n'
+    text += "[grid]\npopulations = [16]\n"
     file.write_text(text, encoding="utf-8")
     study = load_study(file)
     assert study.folder == tmp_path
@@ -207,7 +228,7 @@ WRONG = {
     ),
     "unknown key of a problem": (
         TOP + ONEMAX + "run = 3",
-        "problems[0]: unknown key 'run'; known: problem, sizes, runs, instances, models",
+        "problems[0]: unknown key 'run'; known: problem, sizes, runs, instances, models, bisect",
     ),
     "sizes as one": (
         TOP + PROBLEM + 'problem = "onemax"\nsizes = 20',
@@ -295,7 +316,42 @@ WRONG = {
     "unknown key of bisect": (
         TOP + ONEMAX + "[bisect]\nfirst = 16",
         "bisect: unknown key 'first'; known: start, tolerance, max_population, max_evaluations, "
-        "max_cpu_seconds",
+        "max_cpu_seconds, confirm",
+    ),
+    "a start beyond the ceiling": (
+        TOP + ONEMAX + "[bisect]\nstart = 64\nmax_population = 8",
+        "bisect: start is 64; expected at most max_population, 8",
+    ),
+    "a start that cannot be confirmed": (
+        TOP + ONEMAX + "[bisect]\nstart = 64\nmax_population = 100\nconfirm = true",
+        "bisect: start is 64; with confirm expected at most half of max_population, 100",
+    ),
+    "confirm of another type": (
+        TOP + ONEMAX + "[bisect]\nconfirm = 1",
+        "bisect.confirm: Expected bool, got int",
+    ),
+    "a problem's bisect of another type": (
+        TOP + ONEMAX + "bisect = true",
+        "problems[0].bisect: Expected table, got bool",
+    ),
+    "a problem's unknown key of bisect": (
+        TOP + ONEMAX + "bisect = {first = 16}",
+        "problems[0].bisect: unknown key 'first'; known: start, tolerance, max_population, "
+        "max_evaluations, max_cpu_seconds, confirm",
+    ),
+    "a problem's start beyond the ceiling of all": (
+        TOP + "[bisect]\nmax_population = 64\n" + ONEMAX + "bisect = {start = 100}",
+        "problems[0].bisect: start is 100; expected at most max_population, 64",
+    ),
+    "a problem's start too small for a model": (
+        'name = "s"\nmodels = [{model = "umda", tournament = 8}]\n'
+        + ONEMAX
+        + "bisect = {start = 8}",
+        "problems[0].bisect: eda: tournament is 8; expected at most half the population",
+    ),
+    "a problem's bisect in a grid": (
+        TOP + "[grid]\npopulations = [8]\n" + ONEMAX + "bisect = {confirm = true}",
+        "problems[0].bisect: the study has a [grid]; leave it out",
     ),
     "an odd start": (
         TOP + ONEMAX + "[bisect]\nstart = 17",
@@ -361,10 +417,55 @@ def test_a_size_of_a_problem_in_two_tables_is_refused() -> None:
         read(TOP + ONEMAX + ONEMAX)
 
 
-def test_a_tournament_that_no_population_of_the_bisection_can_hold_is_refused() -> None:
+def test_a_tournament_that_the_first_population_cannot_hold_is_refused() -> None:
     models = 'name = "s"\nmodels = [{model = "umda", tournament = 8}]\n'
     with pytest.raises(SpecError, match=r"^s\.toml: .*at most half the population"):
-        read(models + ONEMAX + "[bisect]\nstart = 16\nmax_population = 8")
+        read(models + ONEMAX + "[bisect]\nstart = 14")
+
+
+def test_a_problem_without_an_optimum_is_measured_on_a_grid_alone(tmp_path: Path) -> None:
+    name = write_module(
+        tmp_path,
+        """
+class Own:
+    def __init__(self, length):
+        self.length = length
+        self.optimum = None if length % 2 else float(length)
+
+    def __call__(self, bits):
+        return bits.sum(axis=1)
+""",
+    )
+    text = f'{TOP}[[problems]]\nproblem = "{name}:Own"\nsizes = [8, 9]\n'
+    with pytest.raises(SpecError) as caught:
+        read_study(text, "s.toml", tmp_path)
+    assert str(caught.value) == (
+        f"s.toml: problems[0].sizes[1]: the optimum of {name}:Own:length=9 is None, but a "
+        "bisection needs one to tell what is solved; expected a number, or measure given "
+        "populations with [grid]"
+    )
+    assert len(read_study(text + "[grid]\npopulations = [16]", "s.toml", tmp_path).cases) == 2
+
+
+def test_an_optimum_that_raises_is_told(tmp_path: Path) -> None:
+    name = write_module(
+        tmp_path,
+        """
+class Own:
+    def __init__(self, length):
+        self.length = length
+
+    @property
+    def optimum(self):
+        raise LookupError("no such file")
+
+    def __call__(self, bits):
+        return bits.sum(axis=1)
+""",
+    )
+    text = f'{TOP}[[problems]]\nproblem = "{name}:Own"\nsizes = [8]\n'
+    with pytest.raises(SpecError, match=r"^s\.toml: problems\[0\]\.sizes\[0\]: .*LookupError: no "):
+        read_study(text, "s.toml", tmp_path)
 
 
 def test_a_module_that_raises_is_told(tmp_path: Path) -> None:

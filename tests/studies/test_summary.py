@@ -1,3 +1,4 @@
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 from harmonium import NK, OneMax
 from harmonium.studies.plans import Bisect, Case, Fixed, Plan, Walk
 from harmonium.studies.store import Outcome
-from harmonium.studies.summary import METRICS, RESAMPLES, Estimate, Row, summarize
+from harmonium.studies.summary import METRICS, RESAMPLES, Estimate, Metric, Row, summarize
 from tests.studies.made import make_case, make_failure, make_outcome
 
 SOLVED = [
@@ -78,6 +79,7 @@ def test_a_row_of_one_instance_has_the_means_of_its_runs() -> None:
     )
     assert row.samples["evaluations"].tolist() == [100, 200, 600]
     assert row.brackets.tolist() == [0.25]
+    assert row.bounded is False
 
 
 def test_a_row_has_what_was_measured_at_the_population_found() -> None:
@@ -87,6 +89,15 @@ def test_a_row_has_what_was_measured_at_the_population_found() -> None:
     assert row.estimate("population") == Estimate(28, 24, 28)
     assert row.samples["evaluations"].tolist() == [600, 200, 100]
     assert row.brackets.tolist() == pytest.approx([1 - 24 / 28])
+    assert row.bounded
+
+
+def test_a_population_below_which_none_was_run_has_no_lower_bound() -> None:
+    row = only([walk(make_case(Bisect(first=8)), {8: SOLVED})])
+    estimate = row.estimate("population")
+    assert estimate is not None
+    assert (estimate.mean, estimate.high, estimate.known) == (8, 8, False)
+    assert math.isnan(estimate.low)
 
 
 def test_a_row_of_several_instances_has_the_mean_of_their_means() -> None:
@@ -97,10 +108,39 @@ def test_a_row_of_several_instances_has_the_mean_of_their_means() -> None:
     assert (row.state, row.reason) == ("done", "")
     assert (row.instances, row.instances_done, row.runs, row.solved) == (2, 2, 4, 4)
     assert row.samples["evaluations"].tolist() == [150, 400]
-    assert row.estimate("evaluations") == Estimate(275, 150, 400)
-    assert row.estimate("population") == Estimate(12, 8, 16)
+    assert mean_alone(row, "evaluations") == 275
+    assert mean_alone(row, "population") == 12
     assert row.brackets.tolist() == [0.25, 0.125]
+    assert not row.bounded  # the first is not
     assert row.problem == NK(20, 2, instance=0)
+
+
+def mean_alone(row: Row, metric: Metric) -> float:
+    """Return the mean of a metric, which has no interval."""
+    estimate = row.estimate(metric)
+    assert estimate is not None
+    assert math.isnan(estimate.low)
+    assert math.isnan(estimate.high)
+    assert not estimate.known
+    return estimate.mean
+
+
+@pytest.mark.parametrize("plan", [Bisect(first=8), Fixed(8)], ids=["bisect", "grid"])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_fewer_than_four_instances_have_no_interval(plan: Plan, count: int) -> None:
+    # Two equal ones would show "±0%".
+    row = only(walk_instances(plan, *[{8: SOLVED}] * count, runs=3))
+    assert row.instances == count
+    estimates = {metric: row.estimate(metric) for metric in METRICS if metric != "population"}
+    for metric, estimate in estimates.items():
+        assert estimate is not None
+        assert estimate.mean == pytest.approx(means(row)[metric])
+        assert estimate.known == (count == 1 or count >= 4)
+
+
+def test_a_given_population_is_known_with_any_number_of_instances() -> None:
+    row = only(walk_instances(Fixed(50), {50: SOLVED}, {50: SOLVED}))
+    assert row.estimate("population") == Estimate(50, 50, 50)
 
 
 def test_the_runs_of_a_grid_count_solved_or_not() -> None:
@@ -158,7 +198,7 @@ def test_a_row_of_which_some_instances_are_done() -> None:
     row = only(walk_instances(Bisect(first=8), {8: SOLVED[:2]}, {}, {8: SOLVED[:1]}))
     assert (row.state, row.reason) == ("running", "")
     assert (row.instances, row.instances_done, row.runs, row.solved) == (3, 1, 6, 2)
-    assert row.estimate("evaluations") == Estimate(150, 100, 200)
+    assert mean_alone(row, "evaluations") == 150
 
 
 def test_a_row_that_failed() -> None:
@@ -187,14 +227,33 @@ def test_a_row_of_which_some_instances_are_not_solved() -> None:
     row = only(walk_instances(plan, {8: SOLVED[:2]}, missed, missed))
     assert row.state == "not solved"
     assert row.reason == "not solved within population 8 (2 of 3 instances)"
-    assert row.estimate("evaluations") == Estimate(150, 100, 200)
+    assert mean_alone(row, "evaluations") == 150
+
+
+def test_a_row_that_is_not_confirmed() -> None:
+    plan = Bisect(first=8, max_population=20, confirm=True)
+    failed = [make_outcome(False)]
+    row = only([walk(make_case(plan), {8: failed, 16: SOLVED})])
+    assert (row.state, row.reason) == ("not solved", "not confirmed within population 20")
+    check_nothing(row)
+
+
+def test_a_row_of_which_some_instances_are_not_confirmed() -> None:
+    plan = Bisect(first=8, max_population=20, confirm=True)
+    both = {8: SOLVED[:2], 16: SOLVED[:2]}
+    row = only(walk_instances(plan, both, {8: [make_outcome(False)], 16: SOLVED[:2]}))
+    assert row.state == "not solved"
+    assert row.reason == "not confirmed within population 20 (1 of 2 instances)"
 
 
 def test_a_row_that_is_cut_short() -> None:
     plan = Bisect(first=64, max_evaluations=900)
     row = only([walk(make_case(plan), {64: SOLVED})])
     assert (row.state, row.reason) == ("done", "tolerance not reached within 900 evaluations")
-    assert row.estimate("population") == Estimate(64, 6, 64)
+    estimate = row.estimate("population")
+    assert estimate is not None
+    assert (estimate.mean, estimate.high, row.bounded) == (64, 64, False)
+    assert math.isnan(estimate.low)  # nothing below 64 was run
 
 
 def test_a_row_names_the_ceiling_of_an_instance_that_is_not_solved() -> None:
