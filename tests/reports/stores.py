@@ -128,7 +128,7 @@ class Document(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         element = Element(tag, {name: value or "" for name, value in attrs})
         self.elements.append(element)
-        if tag not in ("meta", "input", "path", "img", "br"):
+        if tag not in ("meta", "input", "path", "img", "br", "wbr"):
             self.open.append(element)
 
     def handle_endtag(self, tag: str) -> None:

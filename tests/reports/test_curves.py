@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from harmonium.reports.charts import choose_ticks
+from harmonium.reports.charts import choose_roots, choose_ticks
 from harmonium.reports.curves import (
+    Course,
+    frame_courses,
+    know,
     measure_phases,
     thin_out,
     trace_grid,
@@ -30,7 +33,7 @@ def test_a_panel_has_what_was_measured(small_store: Path) -> None:
             for spot in curve.spots:
                 estimate = rows[panel.title, curve.model, spot.x].estimate("evaluations")
                 assert estimate is not None
-                assert (spot.mean, spot.high) == (estimate.mean, estimate.high)
+                assert (spot.mean, spot.high) == (estimate.mean, know(estimate.high))
 
 
 def test_the_paper_s_points_are_near_ours(small_store: Path) -> None:
@@ -110,3 +113,45 @@ def test_there_are_ticks_within_reach(low: float, high: float) -> None:
     if high / low >= 2:
         assert len(inside) >= 2
     assert all(math.log10(tick) >= math.floor(math.log10(low)) for tick in ticks)
+
+
+def test_axes_of_roots_have_round_ticks() -> None:
+    assert choose_roots(57_000) == [0, 2000, 10_000, 20_000, 50_000]
+    for high in (1.0, 1.03, 7, 33, 999, 2e6):
+        ticks = choose_roots(high)
+        assert ticks[0] == 0
+        assert ticks == sorted(set(ticks))
+        assert 2 <= len(ticks) <= 8
+        assert ticks[-1] <= high
+
+
+def test_a_course_knows_whose_turn_it_was() -> None:
+    trace: dict[str, list[float]] = {
+        "generation": [1, 2, 3, 4],
+        "evaluations": [32, 48, 112, 128],
+        "best": [3.0, 3.0, 5.0, 5.0],
+        "mean": [1.0, 2.0, 1.0, 2.5],
+    }
+    alone = Course("rbm", None, trace)
+    assert (alone.takes_turns, alone.turns, alone.finder) == (False, {0: [0, 1, 2, 3]}, 0)
+    turns = Course("rbm", 6.0, trace | {"population": [32.0, 32.0, 64.0, 32.0]}, "seed 2")
+    assert turns.turns == {32: [0, 1, 3], 64: [2]}
+    assert turns.finder == 64
+    assert turns.label == "rbm, seed 2"
+    assert Course("rbm", None, turns.trace, found_by=32).finder == 32
+    frame = frame_courses([alone, turns])
+    assert frame.evaluations >= 128
+    assert frame.fitness[0] < 1
+    assert frame.fitness[1] > 6
+
+
+def test_one_value_alone_has_axes() -> None:
+    trace: dict[str, list[float]] = {
+        "generation": [1],
+        "evaluations": [0],
+        "best": [0.0],
+        "mean": [math.inf],
+    }
+    frame = frame_courses([Course("rbm", None, trace)])
+    assert frame.evaluations > 0
+    assert -math.inf < frame.fitness[0] < frame.fitness[1] < math.inf

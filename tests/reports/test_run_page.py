@@ -1,12 +1,15 @@
 """The page of single runs."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from harmonium import BOA, EDA, RBM, OneMax, Result, Trap, run
+from harmonium import BOA, EDA, HIFF, NK, RBM, UMDA, OneMax, Result, Trap, run
 from harmonium.bits import Bits, Fitness
+from harmonium.problems import ProblemSpec
 from harmonium.reports import Learning, write_run_report
 from harmonium.reports.run_page import MOST, write_run_lead
 from tests.reports.stores import HOSTILE, Document
@@ -57,7 +60,8 @@ def test_runs_side_by_side(results: list[tuple[Result, Learning]], tmp_path: Pat
     document = Document(path.read_text("utf-8"))
     assert "2 of 2 runs solved." in document.page
     assert len(document.find("input", type="checkbox")) == 2
-    assert not document.find("figure", id="figure-learned")  # nobody followed the runs
+    assert not document.find("figure", id="figure-learned")
+    assert "Not shown: nothing followed the runs" in document.page
 
 
 def test_a_problem_of_one_s_own(tmp_path: Path) -> None:
@@ -69,6 +73,115 @@ def test_a_problem_of_one_s_own(tmp_path: Path) -> None:
     assert document.find("h1")[0].text == HOSTILE
     assert len(document.find("script")) == 4
     assert f"Ended by {result.stopped_by}." in document.page
+    assert "Not shown: the problem does not tell which of its bits belong together." in (
+        document.page
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (HIFF(length=8), "any two bits are together in some block (the whole string is one)"),
+        (OneMax(length=8), "each bit counts alone"),
+        (NK(length=4, k=2), "any two bits are together in some block, so"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_scored_is_said(problem: ProblemSpec, words: str, tmp_path: Path) -> None:
+    learning = Learning(problem)
+    result = run(problem, EDA(BOA(), population=40), seed=1, callback=learning)
+    write_run_report(tmp_path / "run.html", problem, [result], [learning])
+    document = Document((tmp_path / "run.html").read_text("utf-8"))
+    assert f"Not shown: {words}" in document.page
+    assert not document.find("figure", id="figure-learned")
+
+
+def test_a_model_without_pairs_is_said(tmp_path: Path) -> None:
+    problem = Trap(length=12, order=4)
+    learning = Learning(problem)
+    result = run(problem, EDA(UMDA(), population=40), seed=1, callback=learning)
+    write_run_report(tmp_path / "run.html", problem, [result], [learning])
+    assert "Not shown: only RBMs and BOA tell" in (tmp_path / "run.html").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def turns() -> list[tuple[Result, Learning]]:
+    """Three runs of RBM and of BOA, each with populations that take turns."""
+    problem = Trap(length=16, order=4)
+    runs = []
+    for model in (RBM(), BOA()):
+        for seed in (1, 2, 3):
+            learning = Learning(problem)
+            result = run(problem, EDA(model, population="auto"), seed=seed, callback=learning)
+            runs.append((result, learning))
+    return runs
+
+
+def read_charts(runs: list[tuple[Result, Learning]], path: Path) -> tuple[Document, Any]:
+    results, learnings = [one for one, _ in runs], [one for _, one in runs]
+    write_run_report(path, Trap(length=16, order=4), results, learnings)
+    document = Document(path.read_text("utf-8"))
+    return document, json.loads(document.find("script", id="charts")[0].text)
+
+
+def list_values(spec: Any) -> list[list[dict[str, Any]]]:
+    """Return the data of each layer."""
+    named = spec.get("datasets", {})
+    layers = [layer.get("data", spec.get("data")) for layer in spec["layer"]]
+    return [data["values"] if "values" in data else named[data["name"]] for data in layers]
+
+
+def test_populations_in_turns_have_lines_of_their_own(
+    turns: list[tuple[Result, Learning]], tmp_path: Path
+) -> None:
+    result, learning = turns[0]
+    document, charts = read_charts(turns[:1], tmp_path / "one.html")
+    means = list_values(charts["convergence-1"])[1]
+    sizes = {generation.facts["population"] for generation in result.trace}
+    assert {value["population"] for value in means} == sizes
+    assert len(means) == len(result.trace)
+    for size in sizes:
+        mine = [value for value in means if value["population"] == size]
+        assert [value["end"] for value in mine] == [False] * (len(mine) - 1) + [True]
+        assert mine[0]["finder"] == (size == result.population)
+    assert charts["convergence-1"]["layer"][1]["encoding"]["x"]["field"] == "evaluations"
+    assert learning.population == result.population
+    assert len(learning.course) == sum(value["finder"] for value in means) - 1  # the first: random
+    (row,) = document.table("learned")
+    assert float(row["population"].attributes["data-value"]) == result.population
+
+
+def test_many_runs_in_turns_stay_legible(
+    turns: list[tuple[Result, Learning]], tmp_path: Path
+) -> None:
+    document, charts = read_charts(turns, tmp_path / "many.html")
+    switches = [box.attributes["data-model"] for box in document.find("input", type="checkbox")]
+    assert switches == ["rbm", "boa"]
+    assert {"convergence-1", "convergence-2"} < set(charts)
+    for panel, mine in (("convergence-1", turns[:3]), ("convergence-2", turns[3:])):
+        _, means, *_ = list_values(charts[panel])
+        assert all(value["finder"] for value in means)
+        assert {value["population"] for value in means} == {one.population for one, _ in mine}
+    panels = ["learned-1", "learned-2", "learned-3"]
+    assert [charts[panel]["title"] for panel in panels] == [
+        *("Precision", "Recall", "Hidden units with a block")
+    ]
+    middle = [
+        sorted(mine, key=lambda pair: pair[0].evaluations)[1][0] for mine in (turns[:3], turns[3:])
+    ]
+    shown = [f"{one.model}, seed {one.seed}" for one in middle]
+    chance, *_ = list_values(charts["learned-1"])
+    assert list(dict.fromkeys(value["run"] for value in chance)) == shown
+    assert {value["chance"] for value in chance} == {turns[0][1].density}
+    assert f"the middle one by evaluations: {'; '.join(shown)}." in document.page
+
+
+def test_a_title_breaks_between_settings(
+    results: list[tuple[Result, Learning]], tmp_path: Path
+) -> None:
+    write_run_report(tmp_path / "run.html", Trap(length=12, order=4), [results[0][0]])
+    page = (tmp_path / "run.html").read_text("utf-8")
+    assert "<h1>trap:<wbr>length=12,<wbr>order=4</h1>" in page
 
 
 def test_many_runs_are_drawn_in_part(tmp_path: Path) -> None:
@@ -78,5 +191,9 @@ def test_many_runs_are_drawn_in_part(tmp_path: Path) -> None:
     document = Document((tmp_path / "many.html").read_text("utf-8"))
     assert f"Drawn are the first {MOST} runs." in document.page
     assert len(document.table("runs")) == MOST + 2
+    others = [run(problem, EDA(UMDA(), population=40), seed=seed) for seed in range(4)]
+    write_run_report(tmp_path / "both.html", problem, [*results, *others])
+    both = Document((tmp_path / "both.html").read_text("utf-8"))
+    assert f"Drawn are the first {MOST // 2} runs of each model." in both.page
     solved = sum(result.solved for result in results)
     assert f"boa, solved in {solved} of {MOST + 2} runs, took" in write_run_lead(results)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import altair as alt
 
-from harmonium.reports.curves import FACTS, Bar, Course, Curve, Panel, thin_out
+from harmonium.reports.curves import FACTS, Bar, Course, Curve, Frame, Panel, thin_out
 from harmonium.reports.theme import FRAME, GREY, PHASE_COLOURS, RING, Style
 
 Chart = alt.Chart | alt.LayerChart
@@ -52,9 +52,9 @@ def draw_growth(
     ]
     fitted = alt.Chart(make_data(lines)).transform_filter(SHOWN)
     layers: list[alt.Chart] = [
-        ours.mark_rule(strokeWidth=1.6, opacity=0.8).encode(
-            x, alt.Y("low:Q", title=y_title), alt.Y2("high:Q"), colour
-        ),
+        ours.transform_filter("isNumber(datum.low) && isNumber(datum.high)")
+        .mark_rule(strokeWidth=1.6, opacity=0.8)
+        .encode(x, alt.Y("low:Q", title=y_title), alt.Y2("high:Q"), colour),
         ours.mark_point(filled=True, size=70, opacity=1).encode(
             x, y, colour, shape, tooltip=tooltip
         ),
@@ -151,16 +151,110 @@ def draw_convergence(title: str, courses: Sequence[Course], styles: Styles) -> C
     return finish(alt.LayerChart(layer=layers), title, description)
 
 
+def draw_progress(
+    title: str, courses: Sequence[Course], styles: Styles, frame: Frame, unit: str = "fitness"
+) -> Chart:
+    """Draw the best so far and means of populations against evaluations, and the optimum.
+
+    Of one course it is the mean of each population, of several that of the one which found the
+    best.
+    """
+    alone = len(courses) == 1
+    best: list[dict[str, Any]] = []
+    means: list[dict[str, Any]] = []
+    for course in courses:
+        trace, finder = course.trace, course.finder
+        one = {"model": course.model, "run": course.label}
+        best += [
+            one | {"evaluations": count, "value": value}
+            for count, value in zip(trace["evaluations"], trace["best"], strict=True)
+        ]
+        means += [
+            one
+            | {"population": size, "line": f"{course.label} {size}", "finder": size == finder}
+            | {"evaluations": trace["evaluations"][place], "value": trace["mean"][place]}
+            | {"end": place == places[-1]}
+            for size, places in course.turns.items()
+            if alone or size == finder
+            for place in places
+        ]
+    x = alt.X(
+        "evaluations:Q",
+        title="evaluations",
+        scale=alt.Scale(type="sqrt", nice=False, domain=[0, frame.evaluations]),
+        axis=alt.Axis(
+            values=choose_roots(frame.evaluations),
+            labelExpr="format(datum.value, '~s')",
+            labelOverlap=False,
+            grid=False,
+        ),
+    )
+    y = alt.Y("value:Q", title=unit).scale(domain=list(frame.fitness), zero=False, nice=False)
+    colour = colour_models(list(dict.fromkeys(one.model for one in courses)), styles)
+    sized = [alt.Tooltip("population:Q", format=",")] if courses[0].takes_turns else []
+    tooltip = [
+        alt.Tooltip("run:N"),
+        alt.Tooltip("evaluations:Q", format=","),
+    ]
+    lines = alt.Chart(make_data(means)).transform_filter(SHOWN)
+    pale = alt.condition("datum.finder", alt.value(1), alt.value(0.45))
+    mean = [*tooltip, *sized, alt.Tooltip("value:Q", title="mean", format=".5~g")]
+    layers: list[alt.Chart] = [
+        lines.mark_line(strokeWidth=1.2).encode(
+            x, y, colour, detail="line:N", opacity=pale, tooltip=mean
+        ),
+        lines.transform_filter("datum.end")
+        .mark_point(filled=True, size=14)
+        .encode(x, y, colour, opacity=pale, tooltip=mean),
+        alt.Chart(make_data(best))
+        .transform_filter(SHOWN)
+        .mark_line(strokeWidth=2.6, interpolate="step-after", point=len(best) == len(courses))
+        .encode(
+            x,
+            y,
+            colour,
+            detail="run:N",
+            tooltip=[*tooltip, alt.Tooltip("value:Q", title="best", format=".5~g")],
+        ),
+    ]
+    if alone and sized:
+        layers.append(
+            lines.transform_filter("datum.end")
+            .mark_text(dy=9, fontSize=10)
+            .encode(x, y, text=alt.Text("population:Q", format=","), opacity=pale)
+        )
+    optima = dict.fromkeys(one.optimum for one in courses if one.optimum is not None)
+    if optima:
+        goals = alt.Chart(make_data({"value": optimum} for optimum in optima))
+        layers.insert(0, goals.mark_rule(strokeDash=[1, 3]).encode(y="value:Q"))
+    words = "; ".join(map(_describe_progress, courses))
+    return finish(alt.LayerChart(layer=layers), title, f"{title}, {unit} by evaluations. {words}.")
+
+
+def _describe_progress(course: Course) -> str:
+    trace, size = course.trace, course.finder
+    first, last = course.turns[size][0], course.turns[size][-1]
+    whose = f"the population of {size:,} that found the best" if size else "the population"
+    return (
+        f"{course.label}: best {trace['best'][0]:.4g} after {trace['evaluations'][0]:,} "
+        f"evaluations, {trace['best'][-1]:.4g} after {trace['evaluations'][-1]:,}; mean of {whose} "
+        f"from {trace['mean'][first]:.4g} to {trace['mean'][last]:.4g}"
+    )
+
+
 def draw_facts(title: str, courses: Sequence[Course], styles: Styles) -> Chart:
-    """Draw how long or large each model was, by generation: training epochs, or edges."""
+    """Draw how long or large each model was, by generation: training epochs, or edges.
+
+    Where populations took turns it is that which found the best, and its own generations count.
+    """
     values = [
-        {"model": course.model, "generation": generation, "fact": fact, "value": value}
+        {"model": course.model, "run": course.label, "fact": fact, "value": course.trace[fact][at]}
+        | {"generation": turn if course.takes_turns else course.trace["generation"][at]}
         for course in courses
         for fact in FACTS
-        for generation, value in zip(
-            course.trace["generation"], course.trace.get(fact, ()), strict=False
-        )
-        if value is not None
+        if fact in course.trace
+        for turn, at in enumerate(course.turns[course.finder])
+        if course.trace[fact][at] is not None
     ]
     chart = (
         alt.Chart(make_data(values))
@@ -171,11 +265,12 @@ def draw_facts(title: str, courses: Sequence[Course], styles: Styles) -> Chart:
             y=alt.Y("value:Q", title="epochs (RBM), edges (BOA)").scale(
                 domain=[0, max(1, *(value["value"] for value in values))]
             ),
-            color=colour_models([course.model for course in courses], styles),
-            tooltip=["model:N", "generation:Q", "fact:N", "value:Q"],
+            color=colour_models(list(dict.fromkeys(one.model for one in courses)), styles),
+            detail="run:N",
+            tooltip=["run:N", "generation:Q", "fact:N", "value:Q"],
         )
     )
-    last = {(value["model"], value["fact"]): value["value"] for value in values}
+    last = {(value["run"], value["fact"]): value["value"] for value in values}
     words = "; ".join(
         f"{model} {value:g} {fact} at the end" for (model, fact), value in last.items()
     )
@@ -203,9 +298,10 @@ def encode_generation(generations: Iterable[int]) -> alt.X:
 
 
 def colour_models(models: Sequence[str], styles: Styles) -> alt.Color:
-    """Return the colour of each model, with a legend."""
+    """Return the colour of each model, with a legend where there are several."""
     scale = alt.Scale(domain=list(models), range=[styles[model].colour for model in models])
-    return alt.Color("model:N", scale=scale, legend=alt.Legend(title=None, columns=3))
+    legend = alt.Legend(title=None, columns=3) if len(models) > 1 else None
+    return alt.Color("model:N", scale=scale, legend=legend)
 
 
 def _list_spots(curves: Iterable[Curve]) -> list[dict[str, Any]]:
@@ -222,7 +318,9 @@ def _list_x(curves: Iterable[Curve]) -> list[float]:
 
 
 def _list_bounds(curves: Iterable[Curve]) -> list[float]:
-    return [bound for curve in curves for spot in curve.spots for bound in (spot.low, spot.high)]
+    spots = [spot for curve in curves for spot in curve.spots]
+    values = [value for spot in spots for value in (spot.low, spot.mean, spot.high)]
+    return [value for value in values if value is not None]
 
 
 def _thin(values: Sequence[float]) -> list[float]:
@@ -262,6 +360,18 @@ def choose_ticks(values: Sequence[float]) -> list[float]:
         if sum(low <= tick <= high for tick in ticks) >= 3:
             break
     return ticks
+
+
+def choose_roots(high: float) -> list[float]:
+    """Return round numbers from zero to the highest, far enough apart on an axis of roots."""
+    powers = range(math.floor(math.log10(high)), -1, -1)
+    ticks: list[float] = []
+    for tick in (step * 10.0**power for power in powers for step in (5, 2, 1)):
+        above = math.sqrt(ticks[-1] / high) if ticks else 2.0
+        place = math.sqrt(tick / high)
+        if 0.1 < place <= 1 and above - place > 0.14:
+            ticks.append(tick)
+    return [0.0, *reversed(ticks)]
 
 
 def make_data(values: Iterable[dict[str, Any]]) -> alt.InlineData:

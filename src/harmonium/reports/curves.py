@@ -1,5 +1,6 @@
 """What charts show, before it is drawn: curves by panel, courses of runs, bars of phases."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -27,12 +28,12 @@ _PAPER_METRICS: Final[dict[Metric, str]] = {
 
 @dataclass(frozen=True)
 class Spot:
-    """A measured value with its interval."""
+    """A measured value with its interval; a bound is none where it is not known."""
 
     x: int
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,70 @@ class Course:
     """How one run went."""
 
     model: str
+    """By which it is coloured, and hidden."""
     optimum: float | None
     trace: Mapping[str, Sequence[Any]]
     """By column, a value a generation: generation, best, mean, and facts of the model."""
+    run: str = ""
+    """Which of the model's runs it was, where there are several: "seed 2"."""
+    found_by: int = 0
+    """Size of the population that found the best; 0: not told."""
+
+    @property
+    def label(self) -> str:
+        """Model and run."""
+        return f"{self.model}, {self.run}" if self.run else self.model
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether populations of several sizes took turns."""
+        return "population" in self.trace
+
+    @property
+    def turns(self) -> dict[int, list[int]]:
+        """The places in the trace of each population, by its size; 0 where there was only one."""
+        places: dict[int, list[int]] = {}
+        sizes = self.trace.get("population") or [0] * len(self.trace["generation"])
+        for place, size in enumerate(sizes):
+            places.setdefault(int(size), []).append(place)
+        return dict(sorted(places.items()))
+
+    @property
+    def finder(self) -> int:
+        """The size of the population that found the best, as `turns` has it."""
+        if self.found_by in self.turns:
+            return self.found_by
+        best = self.trace["best"]
+        first = best.index(best[-1])
+        return next((size for size, places in self.turns.items() if first in places), 0)
 
     @property
     def has_facts(self) -> bool:
         """Whether the model tells of training epochs or edges."""
         return any(value is not None for fact in FACTS for value in self.trace.get(fact, ()))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The ends of the axes of panels that are compared."""
+
+    evaluations: float
+    """The most; they begin with none."""
+    fitness: tuple[float, float]
+
+
+def frame_courses(courses: Iterable[Course]) -> Frame:
+    """Return axes on which all courses fit, and their optima."""
+    evaluations = 1.0
+    fitness: list[float] = []
+    for course in courses:
+        evaluations = max(evaluations, *course.trace["evaluations"])
+        fitness += [*course.trace["best"], *course.trace["mean"]]
+        fitness += [] if course.optimum is None else [course.optimum]
+    fitness = [value for value in fitness if math.isfinite(value)] or [0.0]
+    low, high = min(fitness), max(fitness)
+    room = (high - low) * 0.03 or abs(high) * 0.1 or 1.0
+    return Frame(evaluations * 1.03, (low - room, high + room))
 
 
 @dataclass(frozen=True)
@@ -222,7 +279,13 @@ def _spot(x: int, estimate: Estimate | None) -> Spot | None:
     """Return a point for logarithmic axes, or none where there is nothing above zero."""
     if estimate is None or estimate.mean <= 0:
         return None
-    return Spot(x, estimate.mean, max(estimate.low, estimate.mean / 1000), estimate.high)
+    low, high = know(estimate.low), know(estimate.high)
+    return Spot(x, estimate.mean, None if low is None else max(low, estimate.mean / 1000), high)
+
+
+def know(bound: float | None) -> float | None:
+    """Return the bound of an interval, none where it is not a number."""
+    return None if bound is None or math.isnan(bound) else float(bound)
 
 
 def _describe(spots: Sequence[Spot]) -> str:

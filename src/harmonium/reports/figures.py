@@ -16,10 +16,12 @@ from harmonium.reports.charts import (
     draw_facts,
     draw_growth,
     draw_phases,
+    draw_progress,
 )
 from harmonium.reports.curves import (
     MAX_PANELS,
     Course,
+    frame_courses,
     measure_phases,
     thin_out,
     trace_grid,
@@ -48,6 +50,13 @@ class Figure:
     panels: tuple[Chart, ...]
     paper: bool = False
     """Whether points of the paper are among what is drawn."""
+    wide: bool = False
+    """Whether a single panel gets the place of two."""
+
+    @property
+    def span(self) -> int:
+        """Thirds of a row on a wide page."""
+        return min(max(len(self.panels), 2 if self.wide else 1), 3)
 
     def list_specs(self) -> list[dict[str, Any]]:
         """Return a Vega-Lite specification for each panel, as wide as its place on the page."""
@@ -178,7 +187,6 @@ PHASES_CAPTION: Final = (
 
 def draw_courses(courses: Sequence[tuple[str, Sequence[Course]]], styles: Styles) -> list[Figure]:
     """Return fitness by generation and how the models grew, a panel for each title."""
-    told = [(title, [one for one in mine if one.has_facts]) for title, mine in courses]
     return [
         Figure(
             "convergence",
@@ -186,27 +194,84 @@ def draw_courses(courses: Sequence[tuple[str, Sequence[Course]]], styles: Styles
             "Best (solid) and mean (dashed) fitness of single runs; dotted: the optimum.",
             tuple(draw_convergence(title, mine, styles) for title, mine in courses if mine),
         ),
-        Figure(
-            "training",
-            "Training by generation",
-            "Of the same runs: training epochs of each RBM, edges of each network of BOA.",
-            tuple(draw_facts(title, mine, styles) for title, mine in told if mine),
-        ),
+        draw_training(courses, styles),
     ]
 
 
-def draw_learned(learned: Sequence[Learned], styles: Styles) -> list[Figure]:
-    """Return scores by generation, maps of learned pairs, and maps of an RBM's weights."""
+def draw_turns(
+    groups: Sequence[tuple[str, Sequence[Course]]], styles: Styles, unit: str = "fitness"
+) -> Figure:
+    """Return best and means against evaluations, a panel for each title, on the same axes."""
+    frame = frame_courses(course for _, mine in groups for course in mine)
+    panels = tuple(draw_progress(title, mine, styles, frame, unit) for title, mine in groups)
+    caption = _describe_lines([mine for _, mine in groups])
+    title = f"{unit.capitalize()} by evaluations"
+    return Figure("convergence", title, caption, panels, wide=True)
+
+
+def _describe_lines(groups: Sequence[Sequence[Course]]) -> str:
+    """Say what the lines of `draw_progress` are."""
+    courses = [course for mine in groups for course in mine]
+    words = ["Thick: the best so far."]
+    if not any(course.takes_turns for course in courses):
+        words.append("Thin: the mean of the population.")
+    elif all(len(mine) == 1 for mine in groups):
+        words.append(
+            "Thin: the mean of each population that had a turn, its size beside its end; strong "
+            "is the one that found the best."
+        )
+    else:
+        words.append(
+            "Thin: the mean of the population that found the best; the others that took turns "
+            "are not drawn where there are several runs."
+        )
+    if any(course.optimum is not None for course in courses):
+        words.append("Dotted: the optimum.")
+    words.append("The axis of evaluations is one of square roots, to show the beginning too.")
+    return " ".join(words)
+
+
+def draw_training(courses: Sequence[tuple[str, Sequence[Course]]], styles: Styles) -> Figure:
+    """Return how the models grew by generation, a panel for each title."""
+    told = [(title, [one for one in mine if one.has_facts]) for title, mine in courses]
+    turns = any(course.takes_turns for _, mine in told for course in mine)
+    whose = " and of the population that found the best, by its own generations" if turns else ""
+    return Figure(
+        "training",
+        "Training by generation",
+        f"Of the same runs{whose}: training epochs of each RBM, edges of each network of BOA.",
+        tuple(draw_facts(title, mine, styles) for title, mine in told if mine),
+    )
+
+
+def draw_learned(
+    learned: Sequence[Learned], styles: Styles, scored: Sequence[Learned] | None = None
+) -> list[Figure]:
+    """Return scores by generation, maps of learned pairs, and maps of an RBM's weights.
+
+    `scored` are those whose scores are drawn, where not all are.
+    """
     shown = [one for one in learned if one.learning.steps]
-    groups = [list(mine) for _, mine in groupby(shown, lambda one: one.problem)]
+    scored = shown if scored is None else scored
+    groups = [list(mine) for _, mine in groupby(scored, lambda one: one.problem)]
+    which = ""
+    if len(scored) < len(shown):
+        which = (
+            " Drawn is one run a model, the middle one by evaluations: "
+            f"{'; '.join(one.label for one in scored)}."
+        )
     return [
         Figure(
             "learned",
             "Learned pairs against the true ones, by generation",
             "Precision: share of the learned pairs that are true. Recall: share of the true pairs "
-            "that are learned. Grey line: the share of true pairs among all, what chance would "
-            "give.",
-            tuple(draw_scores(mine[0].problem, mine, styles) for mine in groups),
+            "that are learned. Dashed: what chance would give, with as many pairs drawn at random, "
+            "or the last weights of each unit shuffled." + which,
+            tuple(
+                panel
+                for mine in groups
+                for panel in draw_scores(mine[0].problem if len(groups) > 1 else "", mine, styles)
+            ),
         ),
         Figure(
             "pairs",

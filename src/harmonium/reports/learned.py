@@ -4,6 +4,7 @@ Weights are not stored, but a run can be repeated to the bit: chosen runs of a s
 """
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,7 @@ from harmonium.models.boa import FittedBOA
 from harmonium.models.rbm import FittedRBM
 from harmonium.problems import Problem, ProblemSpec, Structure
 from harmonium.reports.snapshot import Single, Snapshot
-from harmonium.search import AnySearch, run
+from harmonium.search import AnySearch, Interleaved, run
 from harmonium.search.threads import one_blas_thread
 
 DOUBLED: Final = float(np.log(2))
@@ -81,7 +82,10 @@ class Units:
 class Step:
     """The pairs that the model of one generation has learned, against the true ones."""
 
+    population: int
+    """Its size."""
     generation: int
+    """Of this population: one of several that take turns counts its own."""
     pairs: int
     precision: float | None
     """Share of the learned pairs that are true; none where nothing is learned."""
@@ -102,43 +106,67 @@ class Learning:
     deadline: float = float("inf")
     """Of `time.process_time`; the run is ended there."""
     steps: list[Step] = field(default_factory=list)
+    population: int = 0
+    """Size of the population that is shown: where some take turns, that which found the best."""
     pairs: Matrix | None = None
-    """Of the last model: sizes of log odds ratios (RBM), or 1 from parent to child (BOA)."""
+    """Of its last model: sizes of log odds ratios (RBM), or 1 from parent to child (BOA)."""
     units: Units | None = None
 
     def __post_init__(self) -> None:
         self.structure = read_structure(self.problem)
         self.truth = mark_pairs(self.structure, self.problem.length)
+        self._turns: Counter[int] = Counter()
 
     def __call__(self, search: AnySearch) -> bool:
         """Take in a generation; return whether the time is over."""
+        turn, generation = self._turns[search.size], search.generation
+        self._turns[search.size] += 1
         if self.structure and isinstance(search.fitted, FittedRBM | FittedBOA):
-            self._learn(search.generation, search.fitted)
+            shown = True
+            if isinstance(search, Interleaved):
+                generation, shown = turn, search.improved_by in (search.size, 0)
+            self._learn(search.size, generation, search.fitted, shown=shown)
         return time.process_time() > self.deadline
+
+    @property
+    def course(self) -> list[Step]:
+        """The steps of the population that is shown."""
+        return [step for step in self.steps if step.population == self.population]
+
+    @property
+    def last(self) -> Step:
+        """The last of them."""
+        return self.course[-1]
 
     @property
     def density(self) -> float:
         """Share of true pairs among all: what precision is by chance."""
         return float(self.truth.sum() / max(1, self.truth.size - len(self.truth)))
 
-    def _learn(self, generation: int, fitted: FittedRBM | FittedBOA) -> None:
+    def _learn(
+        self, population: int, generation: int, fitted: FittedRBM | FittedBOA, *, shown: bool
+    ) -> None:
+        units: Units | None = None
         if isinstance(fitted, FittedBOA):
-            self.pairs = find_edges(fitted, len(self.truth))
-            learned = (self.pairs + self.pairs.T) > 0
+            pairs = find_edges(fitted, len(self.truth))
+            learned = (pairs + pairs.T) > 0
         else:
-            self.pairs = find_couplings(fitted)
-            learned = self.pairs >= DOUBLED
-            self.units = Units(np.abs(fitted.machine.W.astype(np.float64)), self.structure)
+            pairs = find_couplings(fitted)
+            learned = pairs >= DOUBLED
+            units = Units(np.abs(fitted.machine.W.astype(np.float64)), self.structure)
         right, count = int((learned & self.truth).sum()), int(learned.sum())
         self.steps.append(
             Step(
+                population=population,
                 generation=generation,
                 pairs=count // 2,
                 precision=right / count if count else None,
-                recall=right / int(self.truth.sum()),
-                captured=self.units.captured if self.units else None,
+                recall=right / max(1, int(self.truth.sum())),
+                captured=units.captured if units else None,
             )
         )
+        if shown or population == self.population or self.pairs is None:
+            self.population, self.pairs, self.units = population, pairs, units
 
 
 @dataclass(frozen=True)
@@ -148,17 +176,42 @@ class Learned:
     problem: str
     """As titles have it: "trap:order=5, n = 60"."""
     model: str
+    """By which it is coloured, and hidden."""
     learning: Learning
+    run: str = ""
+    """Which of the model's runs it was, where there are several: "seed 2"."""
+
+    @property
+    def label(self) -> str:
+        """Model and run."""
+        return f"{self.model}, {self.run}" if self.run else self.model
 
     @property
     def name(self) -> str:
-        """Problem and model."""
-        return f"{self.problem}: {self.model}"
+        """Problem, model and run."""
+        return f"{self.problem}: {self.label}"
 
 
 def read_structure(problem: Problem) -> Structure:
     """Return the groups of bits that interact, none where a problem does not tell."""
     return problem.structure if isinstance(problem, ProblemSpec) else ()
+
+
+def explain_silence(problem: Problem) -> str:
+    """Say why learned pairs of a problem cannot be scored; nothing where they can."""
+    if not isinstance(problem, ProblemSpec):
+        return "the problem does not tell which of its bits belong together"
+    density = Learning(problem).density
+    if density == 0:
+        return "each bit counts alone, so there are no true pairs to find"
+    if density < 1:
+        return ""
+    whole = any(len(group) == problem.length for group in problem.structure)
+    why = " (the whole string is one)" if whole else ""
+    return (
+        f"any two bits are together in some block{why}, so every pair that a model learns would be "
+        "right, by chance too"
+    )
 
 
 def mark_pairs(structure: Structure, length: int) -> NDArray[np.bool_]:
@@ -243,7 +296,7 @@ def _is_telling(one: Single) -> bool:
     """Whether a model that shows its pairs solved a problem in which some, not all, interact."""
     if not isinstance(one.trial.eda.model, RBM | BOA) or not one.outcome.figures.solved:
         return False
-    return 0 < Learning(one.trial.problem).density < 1
+    return not explain_silence(one.trial.problem)
 
 
 def repeat_runs(
@@ -256,7 +309,8 @@ def repeat_runs(
     telling = [one for one in snapshot.singles if _is_telling(one)]
     chosen = choose_runs(telling)
     learned: list[Learned] = []
-    remarks: list[str] = []
+    silent = {one.family: explain_silence(one.trial.problem) for one in snapshot.singles}
+    remarks = [f"{family} is left out: {why}." for family, why in silent.items() if why]
     end = time.process_time() + budget
     for one in chosen:
         key, problem = one.trial.key, f"{one.family}, n = {one.size}"

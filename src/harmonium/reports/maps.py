@@ -1,6 +1,8 @@
 """Charts of what a model learned: scores by generation, weights and pairs as maps."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -15,60 +17,91 @@ from harmonium.reports.charts import (
     finish,
     make_data,
 )
-from harmonium.reports.learned import DOUBLED, Learned
+from harmonium.reports.learned import DOUBLED, Learned, Learning, Step
 from harmonium.reports.theme import GREY
 
-_UNITS = "hidden units with a block"
-_DASHES = {"precision": [1, 0], "recall": [6, 3], _UNITS: [2, 2]}
+
+class Score(NamedTuple):
+    """A share by which learned pairs are judged, and what chance would give."""
+
+    title: str
+    read: Callable[[Step], float | None]
+    chance: Callable[[Learning, Step], float | None]
 
 
-def draw_scores(title: str, learned: Sequence[Learned], styles: Styles) -> Chart:
-    """Draw precision and recall of the learned pairs by generation, and what chance would give."""
-    values = [
-        {"model": one.model, "generation": step.generation, "score": score, "share": share}
-        for one in learned
-        for step in one.learning.steps
-        for score, share in (
-            ("precision", step.precision),
-            ("recall", step.recall),
-            (_UNITS, step.captured),
-        )
-        if share is not None
+SCORES: Final = (
+    Score(
+        "Precision",
+        lambda step: step.precision,
+        lambda learning, _: learning.density,
+    ),
+    Score(
+        "Recall",
+        lambda step: step.recall,
+        lambda learning, step: step.pairs / max(1, math.comb(len(learning.truth), 2)),
+    ),
+    Score(
+        "Hidden units with a block",
+        lambda step: step.captured,
+        lambda learning, _: learning.units.chance if learning.units else None,
+    ),
+)
+
+
+def draw_scores(title: str, learned: Sequence[Learned], styles: Styles) -> list[Chart]:
+    """Draw how well pairs are learned by generation, a panel for each score that a model has."""
+    return [
+        _draw_score(title or score.title, learned, styles, score)
+        for score in SCORES
+        if any(score.read(one.learning.last) is not None for one in learned)
     ]
-    present = {value["score"] for value in values}
-    dashes = {score: dash for score, dash in _DASHES.items() if score in present}
-    lines = (
-        alt.Chart(make_data(values))
-        .transform_filter(SHOWN)
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=encode_generation(step.generation for one in learned for step in one.learning.steps),
-            y=alt.Y(
-                "share:Q", title="share", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")
-            ),
-            color=colour_models([one.model for one in learned], styles),
-            strokeDash=alt.StrokeDash(
-                "score:N",
-                scale=alt.Scale(domain=list(dashes), range=list(dashes.values())),
-                legend=alt.Legend(title=None, columns=2, symbolStrokeColor=GREY),
-            ),
-            tooltip=["model:N", "generation:Q", "score:N", alt.Tooltip("share:Q", format=".0%")],
-        )
+
+
+def _draw_score(title: str, learned: Sequence[Learned], styles: Styles, score: Score) -> Chart:
+    values: list[dict[str, Any]] = [
+        {"model": one.model, "run": one.label, "generation": step.generation}
+        | {"share": score.read(step), "chance": score.chance(one.learning, step)}
+        for one in learned
+        for step in one.learning.course
+        if score.read(one.learning.last) is not None
+    ]
+    name = score.title.lower()
+    x = encode_generation(step.generation for one in learned for step in one.learning.course)
+    scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="%")
+    tooltip = [
+        "run:N",
+        "generation:Q",
+        alt.Tooltip("share:Q", title=name, format=".0%"),
+        alt.Tooltip("chance:Q", format=".0%"),
+    ]
+    colour = colour_models(list(dict.fromkeys(value["model"] for value in values)), styles)
+    base = alt.Chart(make_data(values)).transform_filter(SHOWN)
+    chance = base.mark_line(strokeWidth=1.6, strokeDash=[4, 4]).encode(
+        x, alt.Y("chance:Q", title=name, scale=scale, axis=axis), colour, detail="run:N"
     )
-    density = learned[0].learning.density
-    chance = (
-        alt.Chart(make_data([{"share": density}])).mark_rule(strokeDash=[1, 3]).encode(y="share:Q")
+    lines = base.mark_line(strokeWidth=2, point={"size": 18}).encode(
+        x,
+        alt.Y("share:Q", title=name, scale=scale, axis=axis),
+        colour,
+        detail="run:N",
+        tooltip=tooltip,
+    )
+    longest = max(value["generation"] for value in values)
+    named = next(value for value in values if value["generation"] == longest)
+    word = (
+        alt.Chart(make_data([named]))
+        .transform_filter(SHOWN)
+        .mark_text(text="chance", align="right", dy=-8, fontSize=11)
+        .encode(x, alt.Y("chance:Q", title=name, scale=scale, axis=axis))
     )
     words = "; ".join(
-        f"{one.model} ends with precision {one.learning.steps[-1].precision or 0:.0%} and "
-        f"recall {one.learning.steps[-1].recall:.0%}"
+        f"{one.label} ends with {share:.0%}, by chance {expected or 0:.0%}"
         for one in learned
+        if (share := score.read(one.learning.last)) is not None
+        for expected in [score.chance(one.learning, one.learning.last)]
     )
-    return finish(
-        alt.LayerChart(layer=[chance, lines]),
-        title,
-        f"{title}, learned pairs against the true ones. {words}.",
-    )
+    description = f"{title}, {name} of learned pairs by generation. {words}."
+    return finish(alt.LayerChart(layer=[chance, lines, word]), title, description)
 
 
 def draw_weights(one: Learned, styles: Styles) -> Chart:
@@ -106,7 +139,7 @@ def draw_weights(one: Learned, styles: Styles) -> Chart:
 
 def draw_pairs(one: Learned, styles: Styles) -> Chart:
     """Draw the pairs of the last model over the true ones: bit by bit."""
-    learning, step = one.learning, one.learning.steps[-1]
+    learning, step = one.learning, one.learning.last
     pairs = learning.pairs
     assert pairs is not None  # noqa: S101  # there is a last step
     learned = pairs >= (DOUBLED if learning.units else 1.0)

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,6 +30,8 @@ class Section:
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
     remarks: Sequence[str] = ()
+    text: str = ""
+    """Shown as it is, in letters of one width."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,11 @@ def write_page(path: Path, text: str) -> None:
         part.unlink(missing_ok=True)
 
 
+def name_file(title: str, otherwise: str) -> str:
+    """Return a title as part of a file name."""
+    return re.sub(r"\W+", "-", title).strip("-")[:60] or otherwise
+
+
 def format_time(iso: str) -> str:
     """Return a time of the store as people read it, to the minute."""
     return f"{iso[:16].replace('T', ' ')} UTC"
@@ -118,6 +126,11 @@ def format_period(first: str, last: str) -> str:
     if format_time(first) == end:
         return end
     return f"{format_time(first)[:-4]} to {end[11:] if first[:10] == last[:10] else end}"
+
+
+def _split_settings(text: str) -> list[str]:
+    """Return the pieces between which a line may break: after commas and colons."""
+    return re.split("(?<=[,:])", text)
 
 
 def _embed(value: object) -> str:
@@ -150,13 +163,15 @@ def _read_library() -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("harmonium.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["pieces"] = _split_settings
+    return environment
 
 
 @cache

@@ -1,5 +1,6 @@
 """The words of a report, written from its numbers and true of them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -29,6 +30,8 @@ class Verdict:
     """The smallest size from which on the model is the best throughout."""
     clear: bool
     """Whether the interval of the best is below all others at the largest size."""
+    known: bool
+    """Whether all of them have an interval there."""
 
     def describe(self) -> str:
         """Say on which family and sizes it is the best: "onemax (from 60 bits on)"."""
@@ -42,6 +45,8 @@ class Verdict:
         else:
             where = f"from {self.since} bits on"
         doubt = "" if self.clear else ", though intervals overlap"
+        if not self.known:
+            doubt = ", of too few instances for intervals"
         return f"{self.family} ({where}{doubt})"
 
     def compare(self) -> str:
@@ -89,7 +94,8 @@ def _judge_family(family: str, cost: Cost, ranked: dict[int, list[Row]]) -> Verd
         since = size
     high = _bounds(best, cost)[1]
     clear = all(high < _bounds(other, cost)[0] for other in others)
-    return Verdict(family, cost, best, others[0] if others else None, sizes, since, clear)
+    known = not any(math.isnan(bound) for row in (best, *others) for bound in _bounds(row, cost))
+    return Verdict(family, cost, best, others[0] if others else None, sizes, since, clear, known)
 
 
 def write_lead(snapshot: Snapshot) -> str:

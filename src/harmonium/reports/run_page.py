@@ -7,10 +7,17 @@ from pathlib import Path
 from harmonium.bits import format_bits
 from harmonium.environment import describe_environment
 from harmonium.problems import Problem
-from harmonium.reports.charts import draw_phases
+from harmonium.reports.charts import Styles, draw_phases
 from harmonium.reports.curves import Bar, Course
-from harmonium.reports.figures import PHASES_CAPTION, Figure, draw_courses, draw_learned
-from harmonium.reports.learned import Learned, Learning
+from harmonium.reports.figures import (
+    PHASES_CAPTION,
+    Figure,
+    draw_courses,
+    draw_learned,
+    draw_training,
+    draw_turns,
+)
+from harmonium.reports.learned import Learned, Learning, explain_silence
 from harmonium.reports.page import Page, Section, render, write_page
 from harmonium.reports.prose import describe_units, join_words
 from harmonium.reports.study_page import LEARNED
@@ -26,11 +33,26 @@ MOST = 6
 
 @dataclass(frozen=True)
 class Run:
-    """A run under the name by which charts call it."""
+    """A run, and how charts call it."""
 
-    name: str
+    series: str
+    """By which it is coloured and hidden: its model, or itself where there is only one model."""
+    which: str
+    """Which of its series, where there are several."""
     result: Result
     learning: Learning | None
+
+    @property
+    def course(self) -> Course:
+        """How it went."""
+        result = self.result
+        trace = turn_trace(result.trace)
+        return Course(self.series, result.optimum, trace, self.which, result.population)
+
+    @property
+    def bar(self) -> Bar:
+        """Where its time went."""
+        return Bar(self.series, self.course.label, self.result.cpu_seconds)
 
 
 def write_run_report(
@@ -51,32 +73,20 @@ def make_run_page(
 ) -> Page:
     """Lay out the page of one run, or of some runs on one problem."""
     runs = _name_runs(results, learnings)
-    drawn = runs[:MOST]
-    styles = style_models(run.name for run in drawn)
+    drawn, remark = _choose_runs(runs)
+    styles = style_models(dict.fromkeys(run.series for run in drawn))
     title = results[0].problem
-    courses = [Course(run.name, run.result.optimum, turn_trace(run.result.trace)) for run in drawn]
-    bars = [Bar(run.name, run.name, run.result.cpu_seconds) for run in drawn]
-    learned = [
-        Learned(title, run.name, run.learning)
-        for run in drawn
-        if run.learning and run.learning.steps
-    ]
-    phases = Figure("phases", "Where the time goes", PHASES_CAPTION, (draw_phases(title, bars),))
     sections = [
         Section(
             "course",
             "Generation by generation",
-            figures=[*draw_courses([(title, courses)], styles), phases],
-            remarks=[f"Drawn are the first {MOST} runs."] if len(runs) > MOST else [],
+            figures=[
+                *_draw_courses(title, drawn, styles),
+                draw_time(title, [run.bar for run in drawn]),
+            ],
+            remarks=remark,
         ),
-        Section(
-            "learned",
-            "What the model learned",
-            paragraphs=[LEARNED],
-            sentences=describe_units(learned),
-            figures=draw_learned(learned, styles),
-            tables=[tabulate_learned(learned)],
-        ),
+        _show_learned(problem, drawn, styles),
         Section(
             "numbers",
             "All numbers",
@@ -91,11 +101,76 @@ def make_run_page(
         complete=all(result.solved for result in results),
         state=_describe_end(results),
         lead=write_run_lead(results),
-        sections=sections if learned else [sections[0], sections[2]],
+        sections=sections,
         run=f"{problem.length} bits, {_join(results, 'model')}, seed {_join(results, 'seed')}",
         facts=_list_facts(problem, results),
         texts=_list_texts(results),
         styles=styles,
+    )
+
+
+def draw_time(title: str, bars: Sequence[Bar]) -> Figure:
+    """Return where the time of runs went, a bar a run."""
+    return Figure("phases", "Where the time goes", PHASES_CAPTION, (draw_phases(title, bars),))
+
+
+def _draw_courses(title: str, runs: Sequence[Run], styles: Styles) -> list[Figure]:
+    """Return how runs went; a panel a model where populations took turns."""
+    courses = [run.course for run in runs]
+    if not any(course.takes_turns for course in courses):
+        return draw_courses([(title, courses)], styles)
+    models = dict.fromkeys(run.result.model for run in runs)
+    groups = [
+        (model, [run.course for run in runs if run.result.model == model]) for model in models
+    ]
+    return [draw_turns(groups, styles), draw_training([(title, courses)], styles)]
+
+
+def _show_learned(problem: Problem, runs: Sequence[Run], styles: Styles) -> Section:
+    """Return what the models learned, or why that cannot be said."""
+    name, title = "learned", "What the model learned"
+    silence = explain_silence(problem)
+    if silence:
+        return Section(name, title, [f"Not shown: {silence}."])
+    pairs = [
+        (run, Learned(run.result.problem, run.series, run.learning, run.which))
+        for run in runs
+        if run.learning and run.learning.steps
+    ]
+    learned = [one for _, one in pairs]
+    if not learned:
+        return Section(name, title, [_explain_absence(runs)])
+    models: dict[str, list[tuple[Run, Learned]]] = {}
+    for run, one in pairs:
+        models.setdefault(run.result.model, []).append((run, one))
+    scored = [
+        sorted(mine, key=lambda pair: pair[0].result.evaluations)[(len(mine) - 1) // 2][1]
+        for mine in models.values()
+    ]
+    turns = any(run.course.takes_turns for run, _ in pairs)
+    return Section(
+        name,
+        title,
+        paragraphs=[f"{LEARNED} {_TURNS}" if turns else LEARNED],
+        sentences=describe_units(learned),
+        figures=draw_learned(learned, styles, scored),
+        tables=[tabulate_learned(learned)],
+    )
+
+
+_TURNS = (
+    "Where populations take turns, the models shown are those of the population that found the "
+    "best; generations are its own."
+)
+
+
+def _explain_absence(runs: Sequence[Run]) -> str:
+    """Say why nothing is known of the models, though the problem has pairs to find."""
+    if not any(run.learning for run in runs):
+        return "Not shown: nothing followed the runs to look at their models (a `Learning`)."
+    return (
+        "Not shown: only RBMs and BOA tell which pairs of bits they have learned, and only once a "
+        "model was built."
     )
 
 
@@ -119,15 +194,31 @@ def write_run_lead(results: Sequence[Result]) -> str:
 
 
 def _name_runs(results: Sequence[Result], learnings: Sequence[Learning]) -> list[Run]:
-    """Return runs by model, with their seed where a model has several."""
+    """Return runs by model; of one model alone each run is a series of its own."""
     models = [result.model for result in results]
     followed = [*learnings, *[None] * (len(results) - len(learnings))]
     runs = []
     for result, learning in zip(results, followed, strict=True):
-        again = models.count(result.model) > 1
-        name = f"{result.model}, seed {result.seed}" if again else result.model
-        runs.append(Run(name, result, learning))
+        which = f"seed {result.seed}" if models.count(result.model) > 1 else ""
+        series = result.model
+        if which and len(set(models)) == 1:
+            series, which = f"{series}, {which}", ""
+        runs.append(Run(series, which, result, learning))
     return runs
+
+
+def _choose_runs(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
+    """Return the runs that are drawn, as many of each model, and a remark where not all are."""
+    if len(runs) <= MOST:
+        return list(runs), []
+    models = list(dict.fromkeys(run.result.model for run in runs))
+    each = max(1, MOST // len(models))
+    drawn = [
+        run for model in models for run in [run for run in runs if run.result.model == model][:each]
+    ]
+    first = "first run" if each == 1 else f"first {each} runs"
+    verb = "is" if each == 1 else "are"
+    return drawn, [f"Drawn {verb} the {first}{' of each model' if len(models) > 1 else ''}."]
 
 
 def _describe_end(results: Sequence[Result]) -> str:
@@ -137,7 +228,6 @@ def _describe_end(results: Sequence[Result]) -> str:
 
 
 def _list_facts(problem: Problem, results: Sequence[Result]) -> list[tuple[str, str]]:
-    facts = describe_environment()
     return [
         ("Problem", results[0].problem),
         ("Length", f"{problem.length} bits"),
@@ -145,10 +235,24 @@ def _list_facts(problem: Problem, results: Sequence[Result]) -> list[tuple[str, 
         ("Population", _join(results, "population")),
         ("Replacement", _join(results, "replacement")),
         ("Seed", _join(results, "seed")),
+        *list_environment(),
+    ]
+
+
+def list_environment() -> list[tuple[str, str]]:
+    """Return processor and versions, by name."""
+    facts = describe_environment()
+    return [
         ("Processor", f"{facts['processor']}, {facts['cores']} cores"),
         ("harmonium", facts["harmonium"]),
         ("Python", facts["python"]),
     ]
+
+
+def write_environment() -> tuple[str, str]:
+    """Return all that is known of versions and machine, as folded text."""
+    lines = (f"{name}: {value}" for name, value in describe_environment().items())
+    return "Versions and machine", "\n".join(lines)
 
 
 def _join(results: Sequence[Result], field: str) -> str:
@@ -158,5 +262,4 @@ def _join(results: Sequence[Result], field: str) -> str:
 
 def _list_texts(results: Sequence[Result]) -> list[tuple[str, str]]:
     best = max(results, key=lambda result: result.best_fitness)
-    environment = "\n".join(f"{name}: {value}" for name, value in describe_environment().items())
-    return [("The best bits", format_bits(best.best_bits)), ("Versions and machine", environment)]
+    return [("The best bits", format_bits(best.best_bits)), write_environment()]

@@ -1,6 +1,5 @@
 """The report of a study: what a snapshot shows, section by section."""
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -13,7 +12,7 @@ from harmonium.reports.figures import (
     draw_shares,
 )
 from harmonium.reports.learned import Learning, repeat_runs
-from harmonium.reports.page import Page, Section, format_period, format_time
+from harmonium.reports.page import Page, Section, format_period, format_time, name_file
 from harmonium.reports.prose import (
     compare_models,
     describe_units,
@@ -47,7 +46,7 @@ def make_study_page(snapshot: Snapshot, known: dict[str, Learning | None] | None
     return Page(
         kind="study report",
         title=study.name,
-        file=re.sub(r"\W+", "-", study.name).strip("-")[:60] or "study",
+        file=name_file(study.name, "study"),
         description=study.description,
         complete=snapshot.complete,
         state=_describe_state(snapshot),
@@ -62,7 +61,8 @@ def make_study_page(snapshot: Snapshot, known: dict[str, Learning | None] | None
 
 def _has_content(section: Section) -> bool:
     drawn = any(figure.panels for figure in section.figures)
-    return drawn or bool(section.sentences) or any(table.rows for table in section.tables)
+    said = bool(section.sentences) or bool(section.remarks)
+    return drawn or said or any(table.rows for table in section.tables)
 
 
 def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from harmonium.reports.curves import know
 from harmonium.reports.learned import Learned
 from harmonium.search import Generation, Result
 from harmonium.studies.prose import format_count, format_seconds, format_spread
@@ -103,6 +104,7 @@ def tabulate_learned(learned: Sequence[Learned]) -> Table:
     columns = (
         Column("problem", "problem", numeric=False),
         Column("model", "model", numeric=False),
+        Column("population", "population"),
         Column("generation", "generation"),
         Column("pairs", "learned pairs"),
         Column("precision", "precision"),
@@ -117,11 +119,12 @@ def tabulate_learned(learned: Sequence[Learned]) -> Table:
 
 
 def _list_learned(one: Learned) -> tuple[Cell, ...]:
-    learning, step = one.learning, one.learning.steps[-1]
+    learning, step = one.learning, one.learning.last
     units = learning.units
     return (
         Cell(one.problem),
-        Cell(one.model),
+        Cell(one.label),
+        _number(step.population, format_count),
         _number(step.generation, format_count),
         _number(step.pairs, format_count),
         _share(step.precision),
@@ -167,7 +170,9 @@ def tabulate_results(results: Sequence[Result]) -> Table:
     return Table("runs", "A row a run.", columns, rows)
 
 
-def tabulate_trace(trace: Sequence[Generation]) -> Table:
+def tabulate_trace(
+    trace: Sequence[Generation], caption: str = "The first run, a row a generation."
+) -> Table:
     """Return a row for each generation of a run, with what its model tells."""
     facts = list(dict.fromkeys(fact for generation in trace for fact in generation.facts))
     names = ("generation", "evaluations", "best", "mean")
@@ -182,7 +187,7 @@ def tabulate_trace(trace: Sequence[Generation]) -> Table:
         )
         for one in trace
     )
-    return Table("trace", "The first run, a row a generation.", columns, rows)
+    return Table("trace", caption, columns, rows)
 
 
 def _fact(value: float | None) -> Cell:
@@ -213,8 +218,13 @@ def _show_estimate(
 ) -> Cell:
     if estimate is None:
         return Cell("–")
-    text = write(estimate.mean) + (format_spread(estimate) if spread else "")
-    return Cell(text, estimate.mean, estimate.low, estimate.high)
+    low, high = know(estimate.low), know(estimate.high)
+    text = write(estimate.mean)
+    if spread and low is not None and high is not None:
+        text += format_spread(estimate)
+    elif high is not None and low is None:  # no smaller population was run
+        text = f"≤ {text}"
+    return Cell(text, estimate.mean, low, high)
 
 
 def _show_law(law: Law | None) -> Cell:
