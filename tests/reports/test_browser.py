@@ -8,13 +8,15 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harmonium import BOA, EDA, RBM, Trap, run
-from harmonium.reports import Learning, write_report, write_run_report
+from harmonium import BOA, EDA, RBM, Trap, maximize, run
+from harmonium.reports import Learning, write_optimum_report, write_report, write_run_report
+from harmonium.reports.curves import know
 from harmonium.reports.watch import Server
 from harmonium.studies import Store, read_rows
 from harmonium.studies.export import list_rows
@@ -172,7 +174,8 @@ def test_tables_download_as_csv_with_the_exported_numbers(
         assert (row["problem"], row["model"]) == (plain["problem"], plain["model"])
         for name in ("evaluations", "cpu_total", "population"):
             for part in ("", "_low", "_high"):
-                assert float(row[name + part]) == plain[name + part]
+                text = row[name + part]  # nothing: a bound that is not known
+                assert (float(text) if text else None) == know(plain[name + part])
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -215,8 +218,69 @@ def test_the_page_of_runs_is_drawn(browser: Any, tmp_path: Path) -> None:
     write_run_report(tmp_path / "run.html", problem, results, learnings)
     for width in WIDTHS:
         with opened(browser, (tmp_path / "run.html").as_uri(), width) as page:
-            assert page.locator(".chart").count() == 7
+            assert page.locator(".chart").count() == 9
             assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_populations_in_turns_are_drawn(
+    browser: Any, tmp_path: Path, width: int, scheme: str
+) -> None:
+    problem = Trap(length=16, order=4)
+    learnings = [Learning(problem) for _ in range(4)]
+    edas = [EDA(model, population="auto") for model in (RBM(), BOA())]
+    results = [
+        run(problem, edas[place // 2], seed=place, callback=learning)
+        for place, learning in enumerate(learnings)
+    ]
+    write_run_report(tmp_path / "run.html", problem, results, learnings)
+    with opened(browser, (tmp_path / "run.html").as_uri(), width, color_scheme=scheme) as page:
+        for chart in page.locator(".chart").all():
+            box = chart.locator("svg.marks").bounding_box()
+            assert 250 < box["width"] <= width - box["x"]
+            assert chart.locator("svg.marks .role-mark *").count() > 0
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        if width > 1000:  # every row of figures fills its width
+            for figures in page.locator(".figures").all():
+                whole = figures.bounding_box()
+                boxes = [figure.bounding_box() for figure in figures.locator("figure").all()]
+                for top in {box["y"] for box in boxes}:
+                    last = max(box["x"] + box["width"] for box in boxes if box["y"] == top)
+                    assert last == pytest.approx(whole["x"] + whole["width"], abs=1)
+        lines = "#convergence-2 svg.marks g.mark-line path"
+        assert page.locator(lines).count() >= 4  # best and mean of both runs
+        page.get_by_label("boa", exact=True).uncheck()
+        page.wait_for_function(f"document.querySelectorAll('{lines}').length === 0")
+
+
+@pytest.mark.parametrize("generations", [0, 1, 2, None])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_of_a_function_is_drawn(
+    browser: Any, tmp_path: Path, width: int, generations: int | None
+) -> None:
+    whole = maximize(lambda bits: float(bits.sum()), 200, seed=1, max_evaluations=2000)
+    result = replace(whole, trace=whole.trace[:generations])
+    write_optimum_report(tmp_path / "own.html", HOSTILE, result)
+    address = (tmp_path / "own.html").as_uri()
+    with opened(browser, address, width, accept_downloads=True) as page:
+        assert page.locator("h1").inner_text() == HOSTILE
+        assert page.locator("img").count() == 0
+        assert page.locator("#phases-1 svg.marks .role-mark *").count() > 0
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        if not result.trace:
+            assert page.locator("#convergence-1").count() == 0
+            return
+        assert page.locator("#convergence-1 svg.marks .role-mark *").count() > 1
+        header = page.locator("#table-trace th[data-name=evaluations]")
+        header.get_by_role("button").click()
+        header.get_by_role("button").click()
+        assert header.get_attribute("aria-sort") == "descending"
+        with page.expect_download() as download:
+            page.locator("button.csv[data-table=table-trace]").click()
+        rows = read_csv(download.value.path().read_text("utf-8"))
+        counts = [generation.evaluations for generation in result.trace]
+        assert [float(row["evaluations"]) for row in rows] == sorted(counts, reverse=True)
 
 
 def test_everything_can_be_reached_by_keyboard(browser: Any, evil_page: Path) -> None:

@@ -13,7 +13,7 @@ PYTHON = re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", PYTHON, ids=["study", "run"])
+@pytest.mark.parametrize("code", PYTHON, ids=["study", "run", "function"])
 def test_python_runs(code: str, grid_store: Path, tmp_path: Path) -> None:
     shutil.copy(grid_store, tmp_path / "quick.db")
     words = [sys.executable, "-W", "error", "-c", code]

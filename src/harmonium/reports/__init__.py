@@ -4,13 +4,14 @@ from pathlib import Path
 
 from harmonium.reports.figures import Format
 from harmonium.reports.learned import Learning
+from harmonium.reports.optimum_page import write_optimum_report
 from harmonium.reports.page import render, write_page
 from harmonium.reports.run_page import write_run_report
 from harmonium.reports.snapshot import take_snapshot
 from harmonium.reports.study_page import make_study_page
 from harmonium.studies.store import Store
 
-__all__ = ["Format", "Learning", "write_report", "write_run_report"]
+__all__ = ["Format", "Learning", "write_optimum_report", "write_report", "write_run_report"]
 
 
 def write_report(

@@ -1,0 +1,120 @@
+"""The page of a function of the user's own."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harmonium import Optimum, maximize, minimize
+from harmonium.reports import write_optimum_report
+from harmonium.reports.optimum_page import describe_ones, list_ranges, write_optimum_lead
+from tests.reports.stores import HOSTILE, Document
+
+
+def count_ones(bits: np.ndarray) -> float:
+    return float(bits.sum())
+
+
+@pytest.fixture(scope="module")
+def result() -> Optimum:
+    return maximize(count_ones, 12, seed=1, max_evaluations=400)
+
+
+def read_page(result: Optimum, folder: Path, name: str = "count") -> Document:
+    write_optimum_report(folder / "own.html", name, result)
+    return Document((folder / "own.html").read_text("utf-8"))
+
+
+def test_the_page_tells_what_happened(result: Optimum, tmp_path: Path) -> None:
+    document = read_page(result, tmp_path)
+    assert document.find("h1")[0].text == "count"
+    (lead,) = document.find("p", **{"class": "lead"})
+    assert lead.text == write_optimum_lead(result)
+    (run,) = document.find("details", **{"class": "run"})
+    for words in ("12 bits", result.model, result.why, "seed 1", "written 20", "UTC"):
+        assert words in run.text
+    (bits,) = document.find("pre", **{"class": "shown"})
+    assert bits.text == "1" * 12
+    assert "All of the 12 bits are one." in document.page
+    assert {figure.attributes["id"] for figure in document.find("figure")} == {
+        *("figure-convergence", "figure-training", "figure-phases")
+    }
+    trace = document.table("trace")
+    for name in ("evaluations", "best", "mean"):
+        shown = [float(row[name].attributes["data-value"]) for row in trace]
+        assert shown == [getattr(generation, name) for generation in result.trace]
+    charts = json.loads(document.find("script", id="charts")[0].text)
+    assert all(len(spec["description"]) > 40 for spec in charts.values())
+
+
+def test_the_lead_is_written_from_the_numbers(result: Optimum) -> None:
+    odd = replace(
+        result,
+        fun=-1.25,
+        nfev=1,
+        requested=1001,
+        failures=1,
+        repairs=3,
+        stopped_by="evaluations",
+        message="max_evaluations was reached; 1 evaluations failed",
+    )
+    lead = write_optimum_lead(odd)
+    for words in (
+        "The best value found is -1.25, after 1 evaluation of the function; 1,000 more",
+        "served from the cache. 1 evaluation failed. 3 sampled rows had to be changed",
+        f"with the model {odd.model} ({odd.why}).",
+        "It ended because max_evaluations was reached.",
+    ):
+        assert words in lead
+    plain = write_optimum_lead(replace(result, requested=result.nfev))
+    assert not any(word in plain for word in ("cache", "failed", "constraints"))
+    broken = replace(result, stopped_by="interrupted", message="interrupted; this is the best")
+    assert write_optimum_lead(broken).endswith("It ended: interrupted; this is the best.")
+
+
+def test_which_bits_are_one(result: Optimum) -> None:
+    assert list_ranges([0, 3, 4, 7, 8, 9]) == ["0", "3", "4", "7–9"]
+    assert list_ranges([]) == []
+    some = replace(result, x=np.array([0, 1, 0, 1, 1, 1]))
+    assert describe_ones(some) == "4 of the 6 bits are one, counted from 0: 1, 3–5."
+    assert describe_ones(replace(result, x=np.zeros(6, int))) == "None of the 6 bits are one."
+    every = np.arange(1000) % 2
+    assert describe_ones(replace(result, x=every)).endswith("397, 399, ….")
+
+
+def test_a_minimum_is_in_the_users_terms(tmp_path: Path) -> None:
+    result = minimize(count_ones, 12, seed=1, max_evaluations=300)
+    document = read_page(result, tmp_path)
+    best = [float(row["best"].attributes["data-value"]) for row in document.table("trace")]
+    assert best == sorted(best, reverse=True)
+    assert best[-1] == result.fun
+    assert f"The best value found is {result.fun:g}," in document.page
+
+
+def test_names_are_text(result: Optimum, tmp_path: Path) -> None:
+    document = read_page(result, tmp_path, HOSTILE)
+    assert document.find("h1")[0].text == HOSTILE
+    assert len(document.find("script")) == 4
+    assert not document.find("img")
+
+
+@pytest.mark.parametrize("generations", [0, 1, 2])
+def test_short_traces(result: Optimum, generations: int, tmp_path: Path) -> None:
+    document = read_page(replace(result, trace=result.trace[:generations]), tmp_path)
+    drawn = {figure.attributes["id"] for figure in document.find("figure")}
+    assert ("figure-convergence" in drawn) == (generations > 0)
+    assert "figure-phases" in drawn
+    assert ("there is no course to draw" in document.page) == (generations == 0)
+    assert len(document.find("table", id="table-trace")) == (generations > 0)
+
+
+def test_a_population_of_ones_own_and_odd_values(tmp_path: Path) -> None:
+    result = maximize(count_ones, 12, seed=1, population=20, model="umda")
+    rows = [replace(row, mean=math.inf, best=5.0) for row in result.trace]
+    text = read_page(replace(result, trace=tuple(rows), population=0), tmp_path)
+    assert "it was among the initial solutions" in text.page
+    charts = json.loads(text.find("script", id="charts")[0].text)
+    assert "Infinity" not in json.dumps(charts)
