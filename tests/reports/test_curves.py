@@ -15,7 +15,10 @@ from harmonium.reports.curves import (
     trace_grid,
     trace_growth,
 )
+from harmonium.reports.tables import _show_estimate
 from harmonium.studies.paper import read_points
+from harmonium.studies.prose import format_count
+from harmonium.studies.summary import Estimate
 from tests.reports.stores import UNSOLVED, fill_store, read_snapshot
 
 
@@ -155,3 +158,13 @@ def test_one_value_alone_has_axes() -> None:
     frame = frame_courses([Course("rbm", None, trace)])
     assert frame.evaluations > 0
     assert -math.inf < frame.fitness[0] < frame.fitness[1] < math.inf
+
+
+def test_bounds_that_are_not_known_are_not_shown() -> None:
+    def show(low: float, high: float) -> tuple[str, float | None, float | None]:
+        cell = _show_estimate(Estimate(40.0, low, high), format_count, spread=True)
+        return cell.text, cell.low, cell.high
+
+    assert show(30.0, 50.0) == ("40 ±25%", 30.0, 50.0)
+    assert show(math.nan, math.nan) == ("40", None, None)
+    assert show(math.nan, 40.0) == ("≤ 40", None, 40.0)
