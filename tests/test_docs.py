@@ -1,6 +1,7 @@
-"""What docs/studies.md shows does what it says."""
+"""What docs/studies.md and docs/models.md show does what it says."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -37,3 +38,28 @@ def test_study_of_a_problem_of_ones_own_runs_from_python(tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stderr
     assert "graphs:Bipartition:chords=10 rbm evaluations" in done.stdout
+
+
+MODELS = (Path(__file__).parent.parent / "docs" / "models.md").read_text("utf-8")
+
+
+def find_blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", MODELS, re.M | re.S)
+
+
+@pytest.mark.slow
+def test_a_model_of_ones_own_runs_everywhere(tmp_path: Path) -> None:
+    module, script = find_blocks("python")
+    (study,), (session,) = find_blocks("toml"), find_blocks("console")
+    (tmp_path / "pbil.py").write_text(module, "utf-8")
+    (tmp_path / "mine.toml").write_text(study, "utf-8")
+    harmonium = [sys.executable, "-c", "from harmonium.cli import main; main()"]
+    lines = [shlex.split(line.removeprefix("$ harmonium ")) for line in session.splitlines()]
+    lines.append(["study", "run", "mine.toml", "--engine", "serial"])
+    for words in (
+        [sys.executable, "-W", "error", "-c", script],
+        *(harmonium + line for line in lines),
+    ):
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "pbil" in done.stdout

@@ -3,11 +3,16 @@
 Checks live here, at the doors where arrays from outside come in; the inside trusts its arrays.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Bits = NDArray[np.uint8]
 """Solutions: shape (rows, length), each entry 0 or 1."""
+
+Row = NDArray[np.int64]
+"""One solution, shape (length,), as a function of the user's own gets it."""
 
 Fitness = NDArray[np.float64]
 """Their quality: shape (rows,), larger is better."""
@@ -53,6 +58,6 @@ def check_fitness(fitness: ArrayLike, rows: int) -> Fitness:
     return real
 
 
-def format_bits(row: Bits) -> str:
+def format_bits(row: NDArray[np.integer[Any]]) -> str:
     """Return one row, shape (length,), as a string of 0 and 1."""
-    return (row + ord("0")).tobytes().decode("ascii")
+    return "".join("1" if bit else "0" for bit in row.tolist())

@@ -1,5 +1,6 @@
 """A live line on the terminal while runs go on; silent when nobody watches."""
 
+import math
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from harmonium.search import AnySearch
+from harmonium.studies.prose import format_duration
 
 if TYPE_CHECKING:
     from harmonium.optimize.optimization import Optimization
@@ -59,41 +61,62 @@ class Progress:
             return
         goal = "" if self._optimum is None else f" of {self._optimum:g}"
         self._draw(
-            f"{self._label} · generation {search.generation} · best {search.best_fitness:g}{goal}"
-            f" · mean {search.population.mean:.4g} · {search.evaluations:,} evaluations"
+            self._label,
+            f"best {search.best_fitness:g}{goal}",
+            f"{search.evaluations:,} evaluations",
+            f"generation {search.generation}",
+            f"mean {search.population.mean:.4g}",
         )
 
-    def _draw(self, words: str) -> None:
-        if self._watched:
-            seconds = time.perf_counter() - self._started
-            line = f" {words} · {seconds:.0f} s" if seconds >= 1 else f" {words}"
-            text = Text(line, no_wrap=True, overflow="ellipsis")
-            self._live.update(Spinner("dots", text))
+    def _draw(self, *parts: str) -> None:
+        """Show as many parts, from the first on, as one line has room for; the time is the last."""
+        if not self._watched:
+            return
+        seconds = time.perf_counter() - self._started
+        end = f" · {_format(seconds)}" if seconds >= 1 else ""
+        room = self._live.console.width - len("⠋  ") - len(end)
+        line = parts[0]
+        for part in parts[1:]:
+            if len(line) + len(" · ") + len(part) > room:
+                break
+            line += f" · {part}"
+        text = Text(line)
+        text.truncate(room, overflow="ellipsis")
+        self._live.update(Spinner("dots", Text(f" {text}{end}")))
 
     def watch(self, optimization: "Optimization") -> None:
         """Show where an optimisation is; made to be the `watch` of one."""
         search, evaluator = optimization.search, optimization.evaluator
-        if not self._watched or search.population is None:
+        if not self._watched:
             return
-        seconds = max(optimization.seconds, 1e-9)
-        clock = search.clock
-        most = max(clock.seconds, key=clock.seconds.__getitem__)
-        share = clock.seconds[most] / max(clock.total, 1e-9)
-        self._draw(
-            f"best {search.best_fitness * evaluator.sign:g}"
-            f" · mean {search.population.mean * evaluator.sign:.4g}"
-            f" · {evaluator.calls:,} evaluations, {evaluator.calls / seconds:,.0f}/s"
-            f" · population {search.size:,} · {share:.0%} {most}{_describe_left(optimization)}"
-        )
+        budget = "" if optimization.budget is None else f" of {optimization.budget:,}"
+        parts = [f"{evaluator.calls:,}{budget} evaluations"]
+        best = max(search.best_fitness, evaluator.best)
+        if math.isfinite(best):
+            parts.insert(0, f"best {best * evaluator.sign:g}")
+        parts += _describe_left(optimization)
+        parts.append(f"{evaluator.calls / max(optimization.elapsed, 1e-9):,.0f}/s")
+        if search.population is not None:
+            parts.append(f"mean {search.population.mean * evaluator.sign:.4g}")
+            parts.append(f"population {search.size:,}")
+        seconds, total = search.clock.seconds, search.clock.total
+        if total:
+            most = max(seconds, key=seconds.__getitem__)
+            parts.append(f"{seconds[most] / total:.0%} of CPU for {most}")
+        self._draw(*parts)
 
 
-def _describe_left(optimization: "Optimization") -> str:
+def _describe_left(optimization: "Optimization") -> list[str]:
     """Say how much time is left, where there is a budget."""
-    stop, seconds = optimization.stop, optimization.seconds
+    stop, seconds = optimization.stop, optimization.elapsed
     left: list[float] = []
     if stop.max_wall_seconds is not None:
         left.append(stop.max_wall_seconds - seconds)
     if optimization.budget is not None and optimization.evaluator.calls:
         done = optimization.evaluator.calls / optimization.budget
         left.append(seconds / done - seconds)
-    return f" · at most {max(0.0, min(left)):.0f} s left" if left else ""
+    return [f"at most {_format(max(0.0, min(left)))} left"] if left else []
+
+
+def _format(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else format_duration(seconds)

@@ -6,6 +6,7 @@ EDA and its stopping rules are all specs, so that they print, compare, hash and 
 
 import hashlib
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
@@ -28,6 +29,8 @@ class Spec:
     """Base of all specs: a frozen dataclass whose fields are checked against their annotations."""
 
     name: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    """Of a spec of the user's own: the SHA-256 of the file of its class."""
 
     def __post_init__(self) -> None:
         for field, annotation in _annotations(type(self)).items():
@@ -63,8 +66,10 @@ class Spec:
 def to_dict(spec: Spec) -> dict[str, Any]:
     """Return every field of a spec, defaults included, under its name; nested specs too."""
     values = ((field.name, getattr(spec, field.name)) for field in fields(spec))
+    source = {"source": spec.source} if spec.source else {}
     return {
         "name": spec.name,
+        **source,
         **{key: to_dict(value) if isinstance(value, Spec) else value for key, value in values},
     }
 
@@ -103,7 +108,12 @@ def check_fields(cls: type[Spec], settings: Mapping[str, Any]) -> None:
 
 def from_dict(cls: type[S], plain: Mapping[str, Any]) -> S:
     """Make a spec of a class again from what `to_dict` gave."""
-    return make(cls, {field: value for field, value in plain.items() if field != "name"})
+    about = ("name", "source")
+    return make(cls, {field: value for field, value in plain.items() if field not in about})
+
+
+PATH = re.compile(r"\s*([A-Za-z_][\w.]*:[A-Za-z_][\w.]*)\s*(?::(.*))?$", re.S)
+"""`module:function`, and after another colon its settings."""
 
 
 class Registry(Generic[S]):
@@ -132,12 +142,22 @@ class Registry(Generic[S]):
 
     def from_dict(self, plain: Mapping[str, Any]) -> S:
         """Make a spec again from what `to_dict` gave."""
-        return from_dict(self[plain["name"]], plain)
+        cls = self[plain["name"]]
+        if cls.source != plain.get("source", ""):
+            raise SpecError(f"{cls.name}: its module here differs from the one it was made with")
+        return from_dict(cls, plain)
 
     def parse(self, text: str) -> S:
         """Make a spec from `name` or `name:field=value,…`."""
+        return self.make(*self.split(text))
+
+    def split(self, text: str) -> tuple[str, dict[str, Scalar]]:
+        """Split a text into a name, or the path `module:function`, and settings."""
         name, _, rest = text.partition(":")
-        return self.make(name.strip(), parse_settings(name.strip(), rest))
+        path = PATH.match(text)
+        if path and name.strip() not in self:
+            name, rest = path[1], path[2] or ""
+        return name.strip(), parse_settings(name.strip(), rest)
 
 
 def parse_settings(name: str, text: str) -> dict[str, Scalar]:

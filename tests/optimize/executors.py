@@ -6,8 +6,10 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
+import pytest
+from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+import harmonium as hm
 
 
 class Inline(Executor):
@@ -47,10 +49,10 @@ class Calls:
     """Counts ones, and remembers every row it was called with."""
 
     def __init__(self) -> None:
-        self.rows: list[Bits] = []
+        self.rows: list[NDArray[Any]] = []
 
-    def __call__(self, row: Bits) -> float:
-        assert row.dtype == np.uint8
+    def __call__(self, row: NDArray[Any]) -> float:
+        assert row.dtype == np.int64
         assert row.ndim == 1
         self.rows.append(row.copy())
         return float(row.sum())
@@ -60,6 +62,15 @@ class Calls:
         return len({row.tobytes() for row in self.rows})
 
 
-def weigh(row: Bits) -> float:
+def weigh(row: NDArray[Any]) -> float:
     """Return a weighted sum; each row has a value of its own, and it travels to other processes."""
     return float(row @ np.sqrt(np.arange(1, len(row) + 1)))
+
+
+def undisturbed(optimize: Any, *arguments: Any, **options: Any) -> hm.Optimum:
+    """Optimise; Ctrl-C, which nobody pressed, fails this test and does not end them all."""
+    try:
+        result: hm.Optimum = optimize(*arguments, **options)
+    except KeyboardInterrupt:
+        pytest.fail("KeyboardInterrupt, which nobody pressed")
+    return result

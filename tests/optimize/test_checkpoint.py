@@ -1,5 +1,6 @@
 import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.bits import Bits
@@ -211,7 +213,7 @@ def test_a_checkpoint_that_lacks_something_is_refused(content: bytes, path: Path
     ]:
         value = facts.pop(name)
         save(path, whole)
-        if name != "fitted":  # UMDA needs nothing of its last fit
+        if name not in ("fitted", "ended"):  # UMDA needs nothing of its last fit
             with pytest.raises(CheckpointError, match="does not fit this version of harmonium"):
                 hm.resume(path, weigh)
         facts[name] = value
@@ -254,7 +256,7 @@ class Fragile:
         return self.function(bits)
 
 
-def fail_sometimes(row: Bits) -> float:
+def fail_sometimes(row: NDArray[Any]) -> float:
     return float("nan") if row[:3].all() else weigh(row)
 
 
@@ -325,6 +327,7 @@ def test_failures_and_signs_are_kept(
         ({"patience": 0.05}, "stagnation"),
         ({"population": 60}, "converged"),
         ({"max_seconds": 0.02}, "wall-time"),
+        ({"subset_size": 2}, "exhausted"),
     ],
 )
 def test_a_run_that_has_ended_is_not_gone_on_with(
@@ -332,9 +335,15 @@ def test_a_run_that_has_ended_is_not_gone_on_with(
 ) -> None:
     expected = hm.maximize(weigh, 12, model="umda", seed=1, checkpoint=path, **options)
     assert expected.stopped_by == reason
-    function = Calls()
+    rows: list[Any] = []
+
+    def function(row: NDArray[Any]) -> float:
+        rows.append(row)
+        return weigh(row)
+
     compare(hm.resume(path, function), expected)
-    assert function.rows == []
+    # It was called once, whether it is the same function; that is not counted.
+    np.testing.assert_array_equal(rows, [expected.x])
 
 
 def test_a_run_ended_by_its_callback_goes_on_without_it(path: Path) -> None:
@@ -366,7 +375,7 @@ def test_saving_takes_a_small_share_of_the_time(
     now = [0.0]
     saves: list[int] = []
 
-    def count(self: optimization.Optimization, file: Path) -> None:
+    def count(self: optimization.Optimization, file: Path, reason: str | None) -> None:
         saves.append(self.search.generation)
         now[0] += 0.5
 
@@ -389,3 +398,241 @@ def test_a_place_where_nothing_can_be_saved_is_refused_before_anything_is_called
     with pytest.raises(FileNotFoundError, match="expected a file in a folder that is there"):
         hm.maximize(function, 12, checkpoint=tmp_path / where)
     assert function.rows == []
+
+
+# Other limits, other functions.
+
+
+@pytest.fixture
+def stopped(path: Path) -> Path:
+    """A search of 12 bits that its callback stopped after four generations."""
+    hm.maximize(
+        weigh,
+        12,
+        model="umda",
+        seed=1,
+        max_evaluations=400,
+        checkpoint=path,
+        callback=lambda search: search.generation == 4,
+    )
+    return path
+
+
+TOP = weigh(np.ones(12, dtype=np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({}, "evaluations"),
+        ({"max_evaluations": 300}, "evaluations"),
+        ({"max_evaluations": 500}, "evaluations"),
+        ({"max_evaluations": 5e2}, "evaluations"),
+        ({"target": TOP - 1.2}, "optimum"),
+        ({"target": TOP, "max_evaluations": 4000}, "optimum"),
+        ({"patience": 0.01}, "stagnation"),
+    ],
+    ids=str,
+)
+def test_new_limits_take_the_place_of_the_old(
+    limits: dict[str, Any], reason: str, stopped: Path
+) -> None:
+    # As if they had been asked for at first.
+    options: dict[str, Any] = {"max_evaluations": 400, **limits}
+    expected = hm.maximize(weigh, 12, model="umda", seed=1, **options)
+    assert expected.stopped_by == reason
+    compare(hm.resume(stopped, weigh, **limits), expected)
+
+
+def test_a_search_that_has_ended_goes_on_with_a_larger_budget(path: Path) -> None:
+    options: dict[str, Any] = {"model": "umda", "seed": 1}
+    hm.maximize(weigh, 12, max_evaluations=100, checkpoint=path, **options)
+    more = hm.resume(path, weigh, max_evaluations=500)
+    assert (more.nfev, more.stopped_by) == (500, "evaluations")
+    # The last generation of the first run was cut, and is completed.
+    assert hm.resume(path, weigh).nfev == 500
+
+
+def test_new_limits_are_kept_for_the_next_time(stopped: Path) -> None:
+    hm.resume(stopped, weigh, max_evaluations=600, callback=lambda search: search.generation == 6)
+    assert hm.resume(stopped, weigh).nfev == 600
+
+
+def test_seconds_are_counted_from_the_very_beginning(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("harmonium.optimize.optimization.time.perf_counter", lambda: now[0])
+
+    def function(row: NDArray[Any]) -> float:
+        now[0] += 1.0
+        return weigh(row)
+
+    hm.maximize(function, 12, model="umda", seed=1, max_seconds=60, checkpoint=path)
+    more = hm.resume(path, function, max_seconds=100)
+    assert (more.nfev, more.seconds, more.stopped_by) == (100, 100.0, "wall-time")
+    assert hm.resume(path, function, max_seconds=50).nfev == 100
+
+
+def test_a_target_of_a_minimum_may_be_replaced(path: Path) -> None:
+    options: dict[str, Any] = {"model": "umda", "seed": 1, "checkpoint": path}
+    hm.minimize(weigh, 12, target=8.0, **options)
+    result = hm.resume(path, weigh, target=0.0)
+    assert (result.fun, result.stopped_by) == (0.0, "optimum")
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"max_evaluations": 0}, "max_evaluations is 0; expected a whole number above 0"),
+        ({"max_evaluations": "9"}, "max_evaluations is '9'; expected a whole number above 0"),
+        ({"target": "high"}, "target is 'high'; expected a finite number"),
+        ({"max_seconds": 0}, "max_seconds is 0; expected a number above 0"),
+        ({"patience": -1}, "patience is -1; expected a number above 0"),
+    ],
+    ids=str,
+)
+def test_wrong_limits_are_refused(limits: dict[str, Any], message: str, stopped: Path) -> None:
+    before = stopped.read_bytes()
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        hm.resume(stopped, weigh, **limits)
+    assert stopped.read_bytes() == before
+
+
+def test_what_is_wrong_is_refused_before_anything_is_called(stopped: Path) -> None:
+    def function(row: NDArray[Any]) -> float:
+        calls.append(row)
+        return weigh(row)
+
+    calls: list[Any] = []
+    nowhere = stopped.parent / "nowhere" / "run.jsonl"
+    wrong: tuple[dict[str, Any], ...] = ({"target": "high"}, {"patience": 0}, {"log": nowhere})
+    for options in wrong:
+        with pytest.raises((ValueError, FileNotFoundError)):
+            hm.resume(stopped, function, **options)
+        assert calls == []
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_another_function_is_refused(sign: float, batch: bool, path: Path) -> None:
+    def function(bits: NDArray[Any]) -> Any:
+        return bits @ np.sqrt(np.arange(1, 13))
+
+    optimize: Any = hm.maximize if sign > 0 else hm.minimize
+    result = optimize(
+        function, 12, model="umda", seed=1, batch=batch, max_evaluations=100, checkpoint=path
+    )
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError) as caught:
+        hm.resume(path, lambda bits: function(bits) + 1.0)
+    assert str(caught.value) == (
+        f"the function gives {result.fun + 1:g} for the best bits so far, the checkpoint says "
+        f"{result.fun:g}; resume with the function it was made with"
+    )
+    assert path.read_bytes() == before
+    # What rounding does is no difference.
+    compare(hm.resume(path, lambda bits: function(bits) * (1 + 1e-9)), result)
+
+
+def test_a_function_that_is_never_the_same_may_do_without_a_cache(path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows: list[Any] = []
+
+    def function(row: NDArray[Any]) -> float:
+        rows.append(row)
+        return weigh(row) + rng.normal()
+
+    hm.maximize(
+        function, 12, model="umda", seed=1, cache=False, max_evaluations=100, checkpoint=path
+    )
+    result = hm.resume(path, function, max_evaluations=300)
+    assert result.nfev == len(rows) == 300
+
+
+@pytest.mark.parametrize("answer", [None, np.nan, RuntimeError("no licence")], ids=repr)
+def test_a_function_that_fails_for_the_best_is_let_through(answer: Any, stopped: Path) -> None:
+    first = True
+
+    def function(row: NDArray[Any]) -> Any:
+        nonlocal first
+        if not first:
+            return weigh(row)
+        first = False
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    expected = hm.maximize(weigh, 12, model="umda", seed=1, max_evaluations=400)
+    compare(hm.resume(stopped, function), expected)
+
+
+def test_ctrl_c_while_the_function_is_checked_returns_the_best_so_far(stopped: Path) -> None:
+    def function(row: NDArray[Any]) -> float:
+        raise KeyboardInterrupt
+
+    try:
+        result = hm.resume(stopped, function)
+    except KeyboardInterrupt:  # would end all tests
+        pytest.fail("the best so far is lost")
+    assert (result.stopped_by, result.generations) == ("interrupted", 4)
+
+
+def test_swapped_arguments_are_refused(stopped: Path) -> None:
+    swapped: Any = hm.resume
+    with pytest.raises(TypeError, match=r"; expected resume\(path, function\)$"):
+        swapped(weigh, stopped)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"callback": 5}, "callback is 5; expected a function of the search"),
+        ({"executor": ThreadPoolExecutor}, "expected a concurrent.futures.Executor, opened"),
+    ],
+    ids=["callback", "executor"],
+)
+def test_wrong_hooks_are_refused(options: dict[str, Any], message: str, stopped: Path) -> None:
+    with pytest.raises(TypeError, match=message):
+        hm.resume(stopped, weigh, **options)
+
+
+# Files that are there already.
+
+
+def test_a_file_that_is_no_checkpoint_is_not_written_over(path: Path) -> None:
+    function = Calls()
+    for text in (b"", b"my thesis", MAGIC + b"damaged"):
+        path.write_bytes(text)
+        with pytest.raises(FileExistsError, match="; name another file for the checkpoint") as got:
+            hm.maximize(function, 12, checkpoint=path)
+        assert str(got.value).startswith(f"{path}: is ")
+        assert path.read_bytes() == text
+    assert function.rows == []
+
+
+def test_a_search_that_has_not_ended_is_not_written_over(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(optimization, "SAVE_SHARE", np.inf)
+    options: dict[str, Any] = {"model": "umda", "seed": 1, "max_evaluations": 300}
+    hm.maximize(Fragile(weigh, seed=1), 12, checkpoint=path, **options)
+    before = path.read_bytes()
+    function = Calls()
+    with pytest.raises(FileExistsError) as caught:
+        hm.maximize(function, 12, checkpoint=path, **options)
+    assert str(caught.value) == (
+        f"{path}: holds a search that has not ended; harmonium.resume({str(path)!r}, function) "
+        "goes on with it, or delete the file"
+    )
+    assert function.rows == []
+    assert path.read_bytes() == before
+    # When it has come to its end it may go.
+    hm.resume(path, weigh)
+    hm.minimize(weigh, 12, checkpoint=path, **options)
+    assert hm.resume(path, weigh).fun < 10
+
+
+def test_a_search_that_has_ended_is_written_over(stopped: Path) -> None:
+    result = hm.maximize(weigh, 15, model="umda", seed=1, max_evaluations=90, checkpoint=stopped)
+    compare(hm.resume(stopped, weigh), result)

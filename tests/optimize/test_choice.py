@@ -33,11 +33,11 @@ def test_a_cheap_function_of_many_bits_gets_a_plain_model() -> None:
     ("seconds", "words"),
     [
         (0.0, "an evaluation takes 0 µs, less than 50 µs"),
-        (12.3e-6, "an evaluation takes 12 µs, less than 50 µs"),
+        (12.3e-6, "an evaluation takes 12.3 µs, less than 50 µs"),
         (1.5e-3, "an evaluation takes 1.5 ms, at least 50 µs"),
-        (20e-3, "an evaluation takes 20.0 ms"),
-        (2.0, "an evaluation takes 2.0 s"),
-        (7200.0, "an evaluation takes 7,200.0 s"),
+        (20e-3, "an evaluation takes 20 ms"),
+        (2.0, "an evaluation takes 2 s"),
+        (7200.0, "an evaluation takes 7,200 s"),
     ],
 )
 def test_why_says_what_was_measured(seconds: float, words: str) -> None:

@@ -35,6 +35,34 @@ def possible(draw: st.DrawFn) -> Constraints:
     return make_constraints(length, fixed, bounds)
 
 
+@given(possible())
+def test_the_rows_that_keep_to_the_constraints_are_counted(constraints: Constraints) -> None:
+    assert constraints.solutions == keep_to(constraints, every_row(constraints.length)).sum()
+
+
+def test_many_rows_are_counted_too() -> None:
+    assert make_constraints(5000, None, None).solutions == 2**5000
+    assert make_constraints(5000, {3: 1, -1: 0}, None).solutions == 2**4998
+    assert make_constraints(5000, {3: 1, -1: 0}, 3).solutions == 4998 * 4997 // 2
+    assert make_constraints(5000, None, (4998, 5000)).solutions == 1 + 5000 + 5000 * 4999 // 2
+
+
+@given(possible(), st.integers(0, 99))
+def test_a_row_that_breaks_them_is_blamed(constraints: Constraints, seed: int) -> None:
+    for row in random_rows(20, constraints.length, seed):
+        if keep_to(constraints, row[None])[0]:
+            continue
+        wrong = row[constraints.places] != constraints.values
+        if wrong.any():
+            place, value = constraints.places[wrong][0], constraints.values[wrong][0]
+            words = f"has bit {place} = {row[place]}, where `fixed` says {value}"
+        else:
+            bounds = f"{constraints.fewest} to {constraints.most}"
+            ones = "1 one" if row.sum() == 1 else f"{row.sum()} ones"
+            words = f"has {ones}, where `subset_size` says {bounds}"
+        assert constraints.blame(row) == words
+
+
 @given(possible(), st.integers(0, 99))
 def test_repaired_rows_keep_to_the_constraints_and_the_others_are_left_alone(
     constraints: Constraints, seed: int

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.bits import Bits, format_bits
 from harmonium.optimize import EvaluationError, evaluator
-from harmonium.optimize.evaluator import Evaluator, pack_cache, unpack_cache
+from harmonium.optimize.evaluator import Evaluator, pack_cache, read_numbers, unpack_cache
 from tests.optimize.executors import Calls, Inline, Lost, weigh
 from tests.rows import every_row
 
@@ -26,8 +27,8 @@ def break_at(number: int, answer: Any) -> Any:
     """Return a function that counts ones, and for one of the rows gives another answer."""
     broken = ROWS[number].tobytes()
 
-    def function(row: Bits) -> Any:
-        if row.tobytes() != broken:
+    def function(row: NDArray[Any]) -> Any:
+        if row.astype(np.uint8).tobytes() != broken:
             return row.sum()
         if isinstance(answer, Exception):
             raise answer
@@ -57,12 +58,19 @@ def test_a_batch_function_gets_all_rows_at_once() -> None:
     seen: list[Bits] = []
 
     def function(bits: Bits) -> Any:
+        assert bits.dtype == np.uint8
         seen.append(bits)
         return bits.sum(axis=1)
 
     np.testing.assert_array_equal(Evaluator(function, LENGTH, batch=True)(ROWS), ROWS.sum(axis=1))
     assert len(seen) == 1
     np.testing.assert_array_equal(seen[0], ROWS)
+
+
+def test_bits_of_a_row_are_subtracted_as_numbers_are() -> None:
+    fitness = Evaluator(lambda row: row[0] - 300 * row[1] - row.sum(), LENGTH)(ROWS)
+    rows = ROWS.astype(float)
+    np.testing.assert_array_equal(fitness, rows[:, 0] - 300 * rows[:, 1] - rows.sum(axis=1))
 
 
 @pytest.mark.parametrize("batch", [False, True])
@@ -161,6 +169,8 @@ def test_a_packed_cache_is_the_same_cache(length: int, values: list[float], rand
     np.testing.assert_array_equal(list(again.values()), list(cache.values()))
 
 
+BATCH = "a function of all rows at once needs batch=True"
+
 WRONG: dict[str, tuple[Any, str]] = {
     "NaN": (np.nan, "gave nan"),
     "a NaN of NumPy": (np.float32("nan"), "gave nan"),
@@ -171,10 +181,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     "digits": ("12", "gave '12'"),
     "bytes": (b"12", "gave b'12'"),
     "a list": ([1.0, 2.0], "gave [1.0, 2.0]"),
-    "an array": (np.array([1.0, 2.0]), "gave array([1., 2.])"),
+    "an array": (np.array([1.0, 2.0]), f"gave an array of shape (2,) ({BATCH})"),
+    "an empty array": (np.empty((0, 3)), f"gave an array of shape (0, 3) ({BATCH})"),
     "complex": (1 + 2j, "gave (1+2j)"),
     "complex of NumPy": (np.complex128(1 + 2j), "gave np.complex128(1+2j)"),
     "a huge number": (10**5000, "gave a number too large for a float"),
+    "a long text": ("many " * 50, f"gave '{'many ' * 19}many…"),
     "an exception": (RuntimeError("no licence"), "raised RuntimeError: no licence"),
     "an exit of its own": (StopIteration(), "raised StopIteration: "),
 }
@@ -188,19 +200,21 @@ def test_what_is_no_finite_number_names_the_row(name: str, cached: bool) -> None
     with pytest.raises(EvaluationError) as caught:
         evaluator(ROWS)
     where = "row 7 of 20" if cached else "row 7"
-    first, *trace = str(caught.value).split("\n")
-    assert first == (
-        f"the function {words} for {where}; expected a finite number, or pass "
-        'on_error="worst" to go on'
+    assert str(caught.value) == (
+        f"the function {words} for {where}, the bits {format_bits(ROWS[7])}; expected a finite "
+        'number, or pass on_error="worst" to go on'
     )
+    assert caught.value.x is not None
+    assert caught.value.x.dtype == np.int64
     np.testing.assert_array_equal(caught.value.x, ROWS[7])
     # Nothing was called after it, and what came before is not lost.
     assert evaluator.calls == 8
     assert evaluator.unfinished is not None
     np.testing.assert_array_equal(evaluator.unfinished[0], ROWS[:7])
     np.testing.assert_array_equal(evaluator.unfinished[1], ROWS[:7].sum(axis=1))
-    # What the function raised is shown where it was raised.
-    assert any("in function" in line for line in trace) == isinstance(answer, Exception)
+    # What the function raised is the cause, and shown with it.
+    assert caught.value.__cause__ is (answer if isinstance(answer, Exception) else None)
+    assert not hasattr(caught.value, "__notes__")
 
 
 @pytest.mark.parametrize(
@@ -211,14 +225,80 @@ def test_so_it_does_in_a_batch(name: str) -> None:
     evaluator = Evaluator(in_batches(break_at(7, answer)), LENGTH, batch=True)
     with pytest.raises(EvaluationError) as caught:
         evaluator(ROWS)
-    assert str(caught.value).startswith(f"the function {words} for row 7 of 20; expected")
+    assert str(caught.value).startswith(f"the function {words}")
+    assert f" for row 7 of 20, the bits {format_bits(ROWS[7])}; expected" in str(caught.value)
+    np.testing.assert_array_equal(caught.value.x, ROWS[7])
+
+
+@pytest.mark.parametrize("length", [100, 101, 5000])
+def test_long_rows_are_cut(length: int) -> None:
+    bits = np.random.default_rng(1).integers(0, 2, (3, length), dtype=np.uint8)
+    with pytest.raises(EvaluationError) as caught:
+        Evaluator(lambda row: None, length)(bits)
+    shown = format_bits(bits[0])
+    if length > 100:
+        shown = f"{shown[:60]}… ({length:,}; error.x has them all)"
+    assert f" for row 0 of 3, the bits {shown}; expected" in str(caught.value)
+    np.testing.assert_array_equal(caught.value.x, bits[0])
+
+
+WRAPPED = "a negative number that wrapped around (bits are unsigned; write bits.astype(int))"
+
+
+def test_an_unsigned_number_that_wrapped_around_is_a_failure() -> None:
+    strict = Evaluator(lambda bits: bits.sum(axis=1) - np.uint64(9), LENGTH, batch=True)
+    low = int(np.flatnonzero(ROWS.sum(axis=1) < 9)[0])
+    with pytest.raises(EvaluationError) as caught:
+        strict(ROWS)
+    wrapped = 2**64 + int(ROWS[low].sum()) - 9
+    assert str(caught.value).startswith(f"the function gave {wrapped}, {WRAPPED} for row {low} of")
+    alone = Evaluator(lambda row: np.uint64(2**63), LENGTH)
+    with pytest.raises(EvaluationError, match=r"gave 9223372036854775808, a negative .* row 0 of"):
+        alone(ROWS)
+    lenient = Evaluator(strict.function, LENGTH, batch=True, on_error="worst")
+    rows = every_row(LENGTH)
+    fitness = lenient(rows)
+    assert lenient.failures == (rows.sum(axis=1) < 9).sum()
+    np.testing.assert_array_equal(fitness[rows.sum(axis=1) >= 9], [0] * 10 + [1])
+
+
+def test_one_wrapped_number_among_others_is_a_failure_too() -> None:
+    # Together with signed numbers it would make an array of floats.
+    lenient = Evaluator(break_at(7, np.uint64(2**64 - 3)), LENGTH, on_error="worst")
+    lenient.calls, lenient.seconds = 1000, 1e-9  # all rows are evaluated in one go
+    fitness = lenient(ROWS)
+    assert lenient.failures == 1
+    assert fitness[7] < np.delete(fitness, 7).min()
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([1, 2.5, True], [1.0, 2.5, 1.0]),
+        ([np.int8(-3), np.uint64(2**63 - 1)], None),
+        (np.array([2**63 - 1], dtype=np.uint64), [2.0**63]),
+        (np.array([2**63], dtype=np.uint64), None),
+        ([2**63], None),
+        ([2**64], None),
+        ([1, None], None),
+        ([1, np.nan], None),
+        ([1, "2"], None),
+        (np.array([1 + 0j]), None),
+        (np.array(["1"]), None),
+        (np.array([1, 2], dtype=object), None),
+        ([np.array(1), 2], None),
+    ],
+)
+def test_plain_numbers_are_read_together(answers: Any, expected: list[float] | None) -> None:
+    numbers = read_numbers(answers, len(answers))
+    assert (None if numbers is None else numbers.tolist()) == expected
 
 
 def test_the_row_is_counted_among_those_asked() -> None:
     # Those served from the cache count too.
     evaluator = Evaluator(break_at(7, None), LENGTH)
     evaluator(ROWS[:5])
-    with pytest.raises(EvaluationError, match="row 9 of 22;"):
+    with pytest.raises(EvaluationError, match="row 9 of 22, the bits "):
         evaluator(ROWS[[0, 1, *range(20)]])
 
 
@@ -253,7 +333,7 @@ def test_a_later_failure_counts_as_the_worst_so_far() -> None:
 
 
 def test_a_function_that_always_fails_is_refused_and_says_how() -> None:
-    def function(row: Bits) -> float:
+    def function(row: NDArray[Any]) -> float:
         raise OSError("no such file")
 
     evaluator = Evaluator(function, LENGTH, on_error="worst")
@@ -263,18 +343,72 @@ def test_a_function_that_always_fails_is_refused_and_says_how() -> None:
 
 
 def test_a_batch_that_raises_fails_as_a_whole() -> None:
+    raised = ZeroDivisionError("nothing there")
+
     def function(bits: Bits) -> Any:
-        if len(bits) == 5:
+        raise raised
+
+    strict = Evaluator(function, LENGTH, batch=True)
+    with pytest.raises(EvaluationError) as caught:
+        strict(ROWS)
+    assert str(caught.value) == (
+        "the function raised ZeroDivisionError: nothing there for 20 rows; expected a finite "
+        'number, or pass on_error="worst" to go on'
+    )
+    assert caught.value.x is None
+    assert caught.value.__cause__ is raised
+    assert strict.calls == 20
+    # Of a batch of one row it is known which.
+    with pytest.raises(EvaluationError, match="nothing there for row 0 of 1, the bits ") as caught:
+        strict(ROWS[4:5])
+    np.testing.assert_array_equal(caught.value.x, ROWS[4])
+
+
+@pytest.mark.parametrize("executor", [None, Inline()], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("failing", [[], [0], [19], [7, 8], [3, 11, 19], [*range(19)]], ids=str)
+def test_a_batch_that_raises_is_halved_where_failures_may_be(
+    failing: list[int], cached: bool, executor: Any
+) -> None:
+    broken = {ROWS[number].tobytes() for number in failing}
+    sizes: list[int] = []
+
+    def function(bits: Bits) -> Any:
+        sizes.append(len(bits))
+        if any(row.tobytes() in broken for row in bits):
             raise ZeroDivisionError("nothing there")
         return bits.sum(axis=1)
 
-    strict = Evaluator(function, LENGTH, batch=True)
-    with pytest.raises(EvaluationError, match="raised ZeroDivisionError: nothing there for row 0"):
-        strict(ROWS[:5])
+    lenient = Evaluator(
+        function, LENGTH, batch=True, on_error="worst", cached=cached, executor=executor
+    )
+    fitness = lenient(ROWS)
+    others = np.delete(fitness, failing)
+    np.testing.assert_array_equal(others, np.delete(ROWS.sum(axis=1), failing))
+    assert (fitness[failing] < others.min()).all()
+    # However often they were tried, the rows count once.
+    assert (lenient.calls, lenient.requested, lenient.failures) == (20, 20, len(failing))
+    if not executor:  # a row alone is found after five halvings
+        assert sizes[0] == 20
+        assert len(sizes) <= 1 + 2 * 5 * len(failing)
+
+
+def test_a_batch_that_always_raises_is_refused_and_says_how() -> None:
+    def function(bits: Bits) -> Any:
+        raise OSError("no such file")
+
     lenient = Evaluator(function, LENGTH, batch=True, on_error="worst")
-    lenient(ROWS[5:])
-    assert len(set(lenient(ROWS[:5]))) == 1
-    assert lenient.failures == 5
+    message = "failed for all of the first 20 rows, and raised OSError: no such file for the last"
+    with pytest.raises(EvaluationError, match=message):
+        lenient(ROWS)
+
+
+def test_a_function_of_rows_that_needs_a_batch_is_told_so() -> None:
+    with pytest.raises(EvaluationError) as caught:
+        Evaluator(lambda bits: bits @ np.eye(LENGTH), LENGTH)(ROWS)
+    assert str(caught.value).startswith(
+        f"the function gave an array of shape (10,) ({BATCH}) for row 0 of 20, the bits "
+    )
 
 
 @pytest.mark.parametrize(
@@ -294,8 +428,10 @@ def test_a_batch_of_the_wrong_shape_is_named(wrong: Any, shape: str) -> None:
     with pytest.raises(EvaluationError) as caught:
         strict(ROWS)
     assert str(caught.value) == (
-        f"the function gave an array of shape {shape} for 20 rows; expected (20,), one number a row"
+        f"the function gave an array of shape {shape} for 20 rows; expected (20,), one number a "
+        'row, or pass on_error="worst" to go on'
     )
+    assert caught.value.x is None
     lenient = Evaluator(lambda bits: bits.sum(axis=1), LENGTH, batch=True, on_error="worst")
     worst = lenient(ROWS[:4]).min()
     lenient.function = wrong
@@ -304,7 +440,7 @@ def test_a_batch_of_the_wrong_shape_is_named(wrong: Any, shape: str) -> None:
 
 
 def test_ragged_answers_are_an_exception() -> None:
-    with pytest.raises(EvaluationError, match=r"raised ValueError: .* for row 0 of 20"):
+    with pytest.raises(EvaluationError, match=r"raised ValueError: .* for 20 rows; expected"):
         Evaluator(lambda bits: [[1], [1, 2]], LENGTH, batch=True)(ROWS)
 
 
@@ -319,14 +455,39 @@ def test_an_interrupt_is_no_failure() -> None:
         assert evaluator.failures == 0
 
 
-def interrupt(row: Bits) -> float:
+def interrupt(row: NDArray[Any]) -> float:
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("on_error", ["raise", "worst"])
+def test_an_interrupt_inside_a_kernel_is_no_failure(on_error: Any, batch: bool, depth: int) -> None:
+    def function(bits: Bits) -> Any:
+        error: BaseException = KeyboardInterrupt()
+        for _ in range(depth):
+            outer = SystemError("returned a result with an exception set")
+            outer.__cause__ = error
+            error = outer
+        raise error
+
+    for executor in (None, Inline()):
+        strict = Evaluator(function, LENGTH, batch=batch, on_error=on_error, executor=executor)
+        with pytest.raises(KeyboardInterrupt):
+            strict(ROWS)
+        assert (strict.failures, strict.calls) == (0, 0)
+
+
+def test_another_system_error_is_a_failure() -> None:
+    lenient = Evaluator(break_at(3, SystemError("bad")), LENGTH, on_error="worst")
+    lenient(ROWS)
+    assert lenient.failures == 1
 
 
 def test_what_was_evaluated_before_an_interrupt_is_not_lost() -> None:
     function = Calls()
 
-    def interrupted(row: Bits) -> float:
+    def interrupted(row: NDArray[Any]) -> float:
         if len(function.rows) == 13:
             raise KeyboardInterrupt
         return function(row)
@@ -346,9 +507,9 @@ def test_cheap_rows_are_evaluated_in_one_go_and_dear_ones_alone(
     sizes: list[int] = []
     real = evaluator.evaluate
 
-    def spy(function: Any, bits: Bits, batch: bool) -> Any:
+    def spy(function: Any, bits: Bits, batch: bool, split: bool) -> Any:
         sizes.append(len(bits))
-        return real(function, bits, batch)
+        return real(function, bits, batch, split)
 
     monkeypatch.setattr(evaluator, "evaluate", spy)
     for cost, expected in ((1e-6, [20]), (1e-3, [10, 10]), (1.0, [1] * 20)):
@@ -356,6 +517,47 @@ def test_cheap_rows_are_evaluated_in_one_go_and_dear_ones_alone(
         known = Evaluator(weigh, LENGTH, cached=False, calls=100, seconds=100 * cost)
         known(ROWS)
         assert sizes == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "times"),
+    [
+        ({"calls": 100, "seconds": 100.0}, 20),  # dear rows are evaluated alone
+        ({"calls": 100, "seconds": 1e-4}, 1),
+        ({"batch": True}, 1),
+        ({"executor": 1}, 4),
+        ({"executor": 3}, 12),
+    ],
+    ids=str,
+)
+def test_whoever_watches_is_called_after_each_chunk(options: dict[str, Any], times: int) -> None:
+    seen: list[int] = []
+    with ThreadPoolExecutor(options.get("executor", 1)) as threads:
+        if "executor" in options:
+            options = {"executor": threads}
+        watched = Evaluator(lambda bits: bits.sum(axis=-1), LENGTH, **options)
+        before = watched.calls
+        watched.watch = lambda: seen.append(watched.calls)
+        watched(ROWS)
+        assert len(seen) == times
+        assert seen == sorted(set(seen))
+        assert seen[-1] == before + 20
+        watched(ROWS)  # all from the cache
+        assert len(seen) == times
+
+
+def test_a_row_is_tried_once_and_not_counted() -> None:
+    for batch in (False, True):
+        for executor in (None, Inline()):
+            tried = Evaluator(
+                lambda bits: bits.sum(axis=-1), LENGTH, batch, sign=-1.0, executor=executor
+            )
+            assert tried.try_once(ROWS[3]) == ROWS[3].sum()
+            assert (tried.calls, tried.requested, tried.seconds, tried.cache) == (0, 0, 0.0, {})
+    for answer in (None, ValueError("no")):
+        failing = Evaluator(break_at(3, answer), LENGTH)
+        assert np.isnan(failing.try_once(ROWS[3]))
+        assert failing.failures == 0
 
 
 quiet = pytest.mark.filterwarnings("ignore:an evaluation takes:RuntimeWarning")
@@ -393,7 +595,7 @@ def test_processes_give_the_same_answers(processes: ProcessPoolExecutor) -> None
     np.testing.assert_array_equal(evaluator(ROWS), [weigh(row) for row in ROWS])
 
 
-def fail_for_some(row: Bits) -> float:
+def fail_for_some(row: NDArray[Any]) -> float:
     if row[0] and row[1]:
         raise RuntimeError("both")
     return weigh(row)
@@ -404,12 +606,45 @@ def test_failures_travel_between_processes(processes: ProcessPoolExecutor) -> No
     failing = int(np.flatnonzero(ROWS[:, 0] & ROWS[:, 1])[0])
     with pytest.raises(EvaluationError) as caught:
         Evaluator(fail_for_some, LENGTH, executor=processes)(ROWS)
-    message = str(caught.value)
-    assert f"raised RuntimeError: both for row {failing} of 20;" in message
-    assert "in fail_for_some" in message
+    assert f"raised RuntimeError: both for row {failing} of 20, the bits " in str(caught.value)
+    # The exception stays behind, where it was raised is a note.
+    assert caught.value.__cause__ is None
+    [note] = caught.value.__notes__
+    assert note.startswith("Traceback")
+    assert "in fail_for_some" in note
     lenient = Evaluator(fail_for_some, LENGTH, executor=processes, on_error="worst")
     assert np.isfinite(lenient(ROWS)).all()
     assert lenient.failures == (ROWS[:, 0] & ROWS[:, 1]).sum()
+
+
+class Locked(Exception):
+    """Cannot be pickled."""
+
+    def __init__(self) -> None:
+        super().__init__("locked")
+        self.lock = threading.Lock()
+
+
+def raise_locked(bits: Bits) -> float:
+    raise Locked
+
+
+@quiet
+@pytest.mark.parametrize("batch", [False, True])
+def test_an_exception_that_cannot_travel_is_named(
+    batch: bool, processes: ProcessPoolExecutor
+) -> None:
+    with pytest.raises(EvaluationError, match="the function raised Locked: locked for ") as caught:
+        Evaluator(raise_locked, LENGTH, batch, executor=processes)(ROWS)
+    assert "in raise_locked" in caught.value.__notes__[0]
+
+
+@quiet
+def test_what_was_raised_in_a_thread_is_the_cause() -> None:
+    error = RuntimeError("no licence")
+    with ThreadPoolExecutor(2) as threads, pytest.raises(EvaluationError) as caught:
+        Evaluator(break_at(7, error), LENGTH, executor=threads)(ROWS)
+    assert caught.value.__cause__ is error
 
 
 def test_a_function_that_cannot_travel_is_named(processes: ProcessPoolExecutor) -> None:
@@ -486,7 +721,7 @@ def test_time_is_measured_inside_the_function_and_on_the_clock(
     now = [0.0]
     monkeypatch.setattr("harmonium.optimize.evaluator.time.perf_counter", lambda: now[0])
 
-    def function(row: Bits) -> float:
+    def function(row: NDArray[Any]) -> float:
         now[0] += 0.5
         return 1.0
 
@@ -500,7 +735,7 @@ def test_the_first_call_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("harmonium.optimize.evaluator.time.perf_counter", lambda: now[0])
     function = Calls()
 
-    def slow_at_first(row: Bits) -> float:
+    def slow_at_first(row: NDArray[Any]) -> float:
         now[0] += 0.25 if function.rows else 100.0
         return function(row)
 
@@ -510,6 +745,26 @@ def test_the_first_call_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None
     assert (timed.calls, timed.requested) == (2, 0)
     timed(ROWS)
     assert (timed.calls, timed.requested) == (20, 20)
+
+
+def test_the_fastest_chunk_after_the_first_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Chunks of 1, 1, 2, 4, 8 and 4 rows; the machine is busy during some of them.
+    costs = [1e-9, *[5e-3], *[1e-3] * 2, *[9e-3] * 4, *[2e-3] * 8, *[3e-3] * 4]
+    now = [0.0]
+    monkeypatch.setattr("harmonium.optimize.evaluator.time.perf_counter", lambda: now[0])
+    function = Calls()
+
+    def busy(row: NDArray[Any]) -> float:
+        now[0] += costs[len(function.rows)]
+        return function(row)
+
+    timed = Evaluator(busy, LENGTH)
+    assert timed.measure(ROWS) == pytest.approx(1e-3)
+    assert timed.calls == 20
+    # The first is all there is.
+    now[0] = 0.0
+    function.rows.clear()
+    assert Evaluator(busy, LENGTH).measure(ROWS[:1]) == pytest.approx(1e-9)
 
 
 @pytest.mark.parametrize("batch", [False, True])

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium import EDA, UMDA
 from harmonium.bits import Bits, Fitness
 from harmonium.search import AnySearch, Interleaved
-from tests.optimize.executors import Calls
+from tests.optimize.executors import Calls, undisturbed
 
 LENGTH = 4
 """Sixteen rows: rows that are alike, known or told before are common."""
@@ -220,7 +221,7 @@ def keep_or_refuse(fixed: Any, subset_size: Any, initial: Any) -> None:
         assert function.rows == []
         return
     least, most = (0, 5) if subset_size is None else np.broadcast_to(subset_size, 2).tolist()
-    for row in [*function.rows, result.x]:
+    for row in (*function.rows, result.x):
         assert least <= row.sum() <= most
         assert all(row[place] == value for place, value in (fixed or {}).items())
     assert result.fun == result.x.sum()
@@ -241,8 +242,9 @@ def keep_or_refuse(fixed: Any, subset_size: Any, initial: Any) -> None:
 def test_any_answers_are_numbers_or_named(answers: list[Any], on_error: Any, batch: bool) -> None:
     given: dict[bytes, Any] = {}
 
-    def answer(row: Bits) -> Any:
-        return given.setdefault(row.tobytes(), answers[len(given) % len(answers)])
+    def answer(row: NDArray[Any]) -> Any:
+        key = row.astype(np.uint8).tobytes()
+        return given.setdefault(key, answers[len(given) % len(answers)])
 
     def function(bits: Bits) -> Any:
         if not batch:
@@ -268,4 +270,44 @@ def test_any_answers_are_numbers_or_named(answers: list[Any], on_error: Any, bat
         if result is None:
             return
     # Never a value that the function did not give for these bits.
-    assert float(given[result.x.tobytes()]) == result.fun
+    assert float(given[result.x.astype(np.uint8).tobytes()]) == result.fun
+
+
+@given(
+    broken=st.sets(st.integers(0, 31)),
+    budget=st.integers(1, 40),
+    options=st.fixed_dictionaries(
+        {
+            "model": st.sampled_from(["umda", "auto"]),
+            "batch": st.booleans(),
+            "cache": st.booleans(),
+            "population": st.sampled_from([8, "auto"]),
+        }
+    ),
+)
+@settings(max_examples=100)
+def test_whatever_rows_raise_each_counts_once(
+    broken: set[int], budget: int, options: dict[str, Any]
+) -> None:
+    seen: set[int] = set()
+
+    def function(bits: NDArray[Any]) -> Any:
+        numbers = bits @ [16, 8, 4, 2, 1]
+        seen.update(np.atleast_1d(numbers).tolist())
+        if not broken.isdisjoint(np.atleast_1d(numbers).tolist()):
+            raise LookupError("broken")
+        return numbers
+
+    try:
+        result = undisturbed(
+            hm.maximize, function, 5, seed=1, max_evaluations=budget, on_error="worst", **options
+        )
+    except hm.EvaluationError as error:
+        assert "failed for all of the first" in str(error)  # noqa: PT017
+        assert seen <= broken
+        return
+    assert result.nfev <= budget
+    if options["cache"]:
+        assert result.nfev == len(seen)
+        assert result.failures == len(seen & broken)
+    assert result.fun == max(seen - broken) == result.x @ [16, 8, 4, 2, 1]

@@ -1,4 +1,5 @@
 import errno
+import inspect
 import io
 import json
 import os
@@ -12,16 +13,17 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from rich.console import Console
 
 import harmonium as hm
-from harmonium.bits import Bits, Fitness
+from harmonium.bits import Bits, Fitness, format_bits
 from harmonium.models import MODELS
 from harmonium.optimize import optimization
 from harmonium.optimize.result import MESSAGES
 from harmonium.progress import Progress
 from harmonium.search import AnySearch
-from tests.optimize.executors import Calls, Inline, Lost, weigh
+from tests.optimize.executors import Calls, Inline, Lost, undisturbed, weigh
 
 LENGTH = 20
 OPTIMUM = weigh(np.ones(LENGTH, dtype=np.uint8))
@@ -52,9 +54,9 @@ def interrupt_after(calls: int, function: Any = weigh) -> Any:
 
 def test_a_function_and_a_length_will_do() -> None:
     function = Calls()
-    result = hm.maximize(function, 10)
-    assert result.x.tolist() == [1] * 10
-    assert (result.fun, result.success) == (10.0, True)
+    result = hm.maximize(function, LENGTH)
+    assert result.x.tolist() == [1] * LENGTH
+    assert (result.fun, result.success) == (LENGTH, True)
     assert result.nfev == len(function.rows) == function.distinct
     assert result.message == "no better solution was found for a long time"
 
@@ -62,7 +64,7 @@ def test_a_function_and_a_length_will_do() -> None:
 def test_the_result_tells_what_happened() -> None:
     function = Calls()
     result = hm.maximize(function, LENGTH, max_evaluations=700, **FAST)
-    assert result.x.dtype == np.uint8
+    assert result.x.dtype == np.int64
     assert result.x.shape == (LENGTH,)
     assert isinstance(result.fun, float)
     assert result.fun == result.x.sum() == max(row.sum() for row in function.rows)
@@ -134,22 +136,85 @@ def test_max_evaluations_are_used_up_and_never_exceeded(
     function = Calls()
 
     def rows(bits: Bits) -> Any:
-        return [function(row) for row in bits] if options.get("batch") else function(bits)
+        if options.get("batch"):
+            return [function(row) for row in bits.astype(np.int64)]
+        return function(bits)
 
-    result = hm.maximize(rows, LENGTH, max_evaluations=budget, seed=2, **options)
+    result = undisturbed(hm.maximize, rows, LENGTH, max_evaluations=budget, seed=2, **options)
     assert len(function.rows) == result.nfev == budget
     assert result.requested >= result.nfev
     assert (result.stopped_by, result.message) == ("evaluations", "max_evaluations was reached")
     assert not result.success
-    assert result.fun == result.x.sum()
+    assert result.fun == result.x.sum() == max(row.sum() for row in function.rows)
 
 
 def test_rows_from_the_cache_are_free() -> None:
     # There are only 64 rows.
-    result = hm.maximize(weigh, 6, max_evaluations=65, **FAST)
-    assert result.nfev <= 64
-    assert result.requested > 65
-    assert result.stopped_by == "stagnation"
+    result = hm.maximize(weigh, 6, max_evaluations=64, **FAST)
+    assert result.nfev == 64
+    assert result.requested > 64
+    assert result.stopped_by == "exhausted"
+
+
+SMALL: list[tuple[int, dict[str, Any], int]] = [
+    (1, {}, 2),
+    (2, {}, 4),
+    (3, {}, 8),
+    (6, {}, 64),
+    (LENGTH, {"subset_size": 2}, 190),
+    (LENGTH, {"subset_size": (19, 20)}, 21),
+    (LENGTH, {"fixed": {place: place % 2 for place in range(2, LENGTH)}}, 4),
+    (LENGTH, {"fixed": {0: 1, 1: 0}, "subset_size": (0, 2)}, 19),
+    (LENGTH, {"fixed": dict.fromkeys(range(LENGTH), 1)}, 1),
+    (2, {"initial": [[0, 0], [0, 1], [1, 0], [1, 1]]}, 4),
+    (1, {"on_error": "worst"}, 2),
+]
+"""A length, what is asked for, and how many solutions there are."""
+
+
+@pytest.mark.parametrize("number", range(len(SMALL)))
+@pytest.mark.parametrize("model", ["umda", "auto"])
+def test_it_ends_when_every_solution_was_tried(model: str, number: int) -> None:
+    length, options, solutions = SMALL[number]
+    ways: tuple[tuple[Any, Any], ...] = ((hm.maximize, max), (hm.minimize, min))
+    for optimize, best in ways:
+        function = Calls()
+        result = undisturbed(optimize, function, length, model=model, seed=1, **options)
+        assert (result.stopped_by, result.success) == ("exhausted", True)
+        assert result.message == "every solution there is was tried"
+        assert result.nfev == len(function.rows) == function.distinct == solutions
+        assert result.fun == result.x.sum() == best(row.sum() for row in function.rows)
+
+
+def test_a_target_that_no_solution_reaches_is_no_success() -> None:
+    result = hm.maximize(weigh, 6, target=100.0, **FAST)
+    assert (result.stopped_by, result.success) == ("exhausted", False)
+
+
+def test_the_last_solution_may_reach_the_target() -> None:
+    flat: list[NDArray[Any]] = []
+
+    def function(row: NDArray[Any]) -> float:
+        flat.append(row)
+        return 0.0
+
+    hm.maximize(function, 6, **FAST)
+    assert len(flat) == 64
+    last = flat[-1]
+    result = hm.maximize(lambda row: float((row == last).all()), 6, target=1.0, **FAST)
+    assert (result.stopped_by, result.success) == ("optimum", True)
+    np.testing.assert_array_equal(result.x, last)
+
+
+def test_without_a_cache_nobody_knows_that_every_solution_was_tried() -> None:
+    result = hm.maximize(weigh, 2, cache=False, max_evaluations=500, **FAST)
+    assert (result.stopped_by, result.nfev) == ("evaluations", 500)
+
+
+def test_solutions_that_failed_were_tried_too() -> None:
+    result = hm.maximize(lambda row: np.nan if row[0] else 1.0, 4, on_error="worst", **FAST)
+    assert (result.stopped_by, result.nfev, result.failures) == ("exhausted", 16, 8)
+    assert result.message == "every solution there is was tried; 8 evaluations failed"
 
 
 class FakeTime:
@@ -159,7 +224,7 @@ class FakeTime:
         self.now = 0.0
         monkeypatch.setattr("harmonium.optimize.optimization.time.perf_counter", lambda: self.now)
 
-    def function(self, row: Bits) -> float:
+    def function(self, row: NDArray[Any]) -> float:
         self.now += 1.0
         return weigh(row)
 
@@ -177,6 +242,16 @@ def test_it_ends_when_the_time_is_up(
     assert not result.success
     # A second a row: not a generation more.
     assert (result.nfev, result.seconds) == (50, 50.0)
+
+
+@pytest.mark.parametrize("model", ["umda", "auto"])
+def test_time_that_is_up_at_once_leaves_the_best_of_the_first_rows(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time = FakeTime(monkeypatch)
+    result = undisturbed(hm.maximize, time.function, 60, model=model, seed=1, max_seconds=0.5)
+    assert result.stopped_by == "wall-time"
+    assert result.fun == weigh(result.x)
 
 
 def test_what_rows_take_is_found_out_with_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +326,7 @@ def test_an_interrupt_returns_the_best_so_far(options: dict[str, Any]) -> None:
 def test_an_interrupt_among_the_first_rows_returns_the_best_of_them() -> None:
     function = Calls()
 
-    def interrupted(row: Bits) -> float:
+    def interrupted(row: NDArray[Any]) -> float:
         if len(function.rows) == 20:
             raise KeyboardInterrupt
         return function(row)
@@ -283,6 +358,47 @@ def test_an_interrupt_inside_a_kernel_returns_the_best_so_far(
     monkeypatch.setattr(hm.UMDA, "fit", fit)
     result = hm.maximize(weigh, LENGTH, **FAST)
     assert (result.stopped_by, result.nfev, len(fits)) == ("interrupted", 32, 1)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_an_interrupt_wrapped_up_again_and_again_is_one(
+    depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(*arguments: Any) -> Any:
+        error: BaseException = KeyboardInterrupt()
+        for _ in range(depth):
+            outer = SystemError("returned a result with an exception set")
+            outer.__cause__ = error
+            error = outer
+        raise error
+
+    hm.maximize(weigh, LENGTH, max_evaluations=50, **FAST)  # kernels are compiled by now
+    monkeypatch.setattr(hm.UMDA, "fit", fit)
+    assert hm.maximize(weigh, LENGTH, **FAST).stopped_by == "interrupted"
+
+
+def test_another_system_error_inside_a_kernel_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fit(*_: Any) -> Any:
+        raise SystemError("bad") from ValueError("worse")
+
+    hm.maximize(weigh, LENGTH, max_evaluations=50, **FAST)
+    monkeypatch.setattr(hm.UMDA, "fit", fit)
+    with pytest.raises(SystemError, match="bad"):
+        hm.maximize(weigh, LENGTH, **FAST)
+
+
+def test_an_interrupt_inside_a_compiled_function_returns_the_best_so_far() -> None:
+    function = Calls()
+
+    def interrupted(row: NDArray[Any]) -> float:
+        if len(function.rows) == 20:
+            raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        return function(row)
+
+    result = hm.maximize(interrupted, LENGTH, population=100, on_error="worst", **FAST)
+    assert (result.stopped_by, result.nfev, result.failures) == ("interrupted", 20, 0)
 
 
 @pytest.mark.parametrize("model", ["umda", "auto"])
@@ -337,7 +453,7 @@ def test_a_batch_function_gives_the_same_result() -> None:
     assert max(batches) > 16
 
 
-def count_runs(row: Bits) -> int:
+def count_runs(row: NDArray[Any]) -> int:
     runs = 1
     for place in range(1, row.size):
         if row[place] != row[place - 1]:
@@ -400,7 +516,7 @@ def test_initial_solutions_are_evaluated_first(population: Any) -> None:
 def test_the_result_is_never_worse_than_what_was_known(population: Any) -> None:
     needle = np.random.default_rng(1).integers(0, 2, LENGTH, dtype=np.uint8)
 
-    def function(row: Bits) -> float:
+    def function(row: NDArray[Any]) -> float:
         return float(np.array_equal(row, needle))
 
     result = hm.maximize(
@@ -417,6 +533,41 @@ def test_a_known_solution_may_be_the_target() -> None:
     result = hm.maximize(function, LENGTH, initial=np.ones(LENGTH), target=LENGTH, **FAST)
     assert (result.nfev, result.generations, result.stopped_by) == (1, 0, "optimum")
     assert result.trace == ()
+
+
+@pytest.mark.parametrize("population", [40, "auto"])
+@pytest.mark.parametrize("cache", [True, False])
+def test_then_no_model_is_chosen(cache: bool, population: Any) -> None:
+    function = Calls()
+    known = np.tril(np.ones((LENGTH, LENGTH), dtype=np.uint8))
+    result = hm.maximize(
+        function, LENGTH, initial=known, target=LENGTH, cache=cache, population=population
+    )
+    assert (result.nfev, result.requested, len(function.rows)) == (LENGTH, LENGTH, LENGTH)
+    assert (result.generations, result.stopped_by, result.success) == (0, "optimum", True)
+    assert (result.model, result.why) == ("none", "none was chosen yet")
+    assert (result.fun, result.best_at) == (LENGTH, LENGTH)
+
+
+def test_known_solutions_are_evaluated_before_a_model_is_chosen() -> None:
+    function = Calls()
+    known = np.eye(LENGTH, dtype=np.uint8)
+    result = hm.maximize(function, LENGTH, initial=known, max_evaluations=300, seed=1)
+    np.testing.assert_array_equal(function.rows[:LENGTH], known)
+    assert function.distinct == len(function.rows) == result.nfev == 300
+    assert result.why.startswith("an evaluation takes")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"max_evaluations": 1}, {"fixed": dict.fromkeys(range(5), 1)}],
+    ids=["", "budget", "fixed"],
+)
+def test_known_solutions_that_all_fail_are_no_interrupt(options: dict[str, Any]) -> None:
+    with pytest.raises(hm.EvaluationError, match="failed for all of the first"):
+        undisturbed(
+            hm.maximize, lambda row: None, 5, initial=np.ones(5), on_error="worst", **options
+        )
 
 
 def test_a_good_start_helps() -> None:
@@ -442,17 +593,17 @@ def test_no_known_solutions_are_none(initial: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"initial": np.zeros((2, 5))}, r"bits have shape \(2, 5\); expected \(rows, 20\)"),
-        ({"initial": np.zeros((1, 2, 20))}, r"bits have shape \(1, 2, 20\)"),
-        ({"initial": np.full(LENGTH, 2)}, "bits have 2 in row 0, column 0; expected 0 or 1"),
-        ({"initial": ["no"] * LENGTH}, "bits have dtype"),
+        ({"initial": np.zeros((2, 5))}, r"^initial: bits have shape \(2, 5\); expected"),
+        ({"initial": np.zeros((1, 2, 20))}, r"^initial: bits have shape \(1, 2, 20\)"),
+        ({"initial": np.full(LENGTH, 2)}, "^initial: bits have 2 in row 0, column 0;"),
+        ({"initial": ["no"] * LENGTH}, "^initial: bits have dtype"),
         (
             {"initial": np.eye(LENGTH)[:3], "fixed": {1: 0}},
-            "row 1 of initial breaks `fixed` or `subset_size`; mend it",
+            "^row 1 of initial has bit 1 = 1, where `fixed` says 0; mend it$",
         ),
         (
             {"initial": np.eye(LENGTH), "subset_size": (2, 5)},
-            "row 0 of initial breaks `fixed` or `subset_size`; mend it",
+            "^row 0 of initial has 1 one, where `subset_size` says 2 to 5; mend it$",
         ),
     ],
 )
@@ -477,7 +628,7 @@ def test_fixed_bits_and_the_size_of_subsets_are_always_kept_to(model: str, popul
         subset_size=(4, 6),
         max_evaluations=300,
     )
-    for row in [*function.rows, result.x]:
+    for row in (*function.rows, result.x):
         assert (row[0], row[7], row[-1]) == (0, 1, 0)
         assert 4 <= row.sum() <= 6
     assert result.fun == 6
@@ -538,7 +689,7 @@ def test_the_cache_changes_nothing_but_the_calls() -> None:
 def fail_for(answer: Any) -> Any:
     """Return a function that gives another answer for one of 256 rows."""
 
-    def function(row: Bits) -> Any:
+    def function(row: NDArray[Any]) -> Any:
         if not row[:8].all():
             return weigh(row)
         if isinstance(answer, Exception):
@@ -567,7 +718,9 @@ def test_a_failure_ends_the_run_with_the_best_so_far_attached(answer: Any, model
     with pytest.raises(hm.EvaluationError, match=r"the function .* for row \d+") as caught:
         hm.maximize(fail_for(answer), LENGTH, model=model, seed=6)
     assert caught.value.x is not None
+    assert caught.value.x.dtype == np.int64
     assert caught.value.x[:8].all()
+    assert caught.value.__cause__ is (answer if isinstance(answer, Exception) else None)
     result = caught.value.result
     assert result is not None
     assert (result.stopped_by, result.success) == ("failed", False)
@@ -579,7 +732,7 @@ def test_a_failure_ends_the_run_with_the_best_so_far_attached(answer: Any, model
 def test_a_failure_among_the_first_rows_has_the_best_of_them_attached() -> None:
     function = Calls()
 
-    def fail_late(row: Bits) -> Any:
+    def fail_late(row: NDArray[Any]) -> Any:
         return None if len(function.rows) == 20 else function(row)
 
     for options in ({"population": 100}, {"initial": np.eye(LENGTH), "population": 100}):
@@ -611,7 +764,7 @@ def test_failures_may_count_as_the_worst(answer: Any) -> None:
     failed: list[Bits] = []
     function = fail_for(answer)
 
-    def watched(row: Bits) -> Any:
+    def watched(row: NDArray[Any]) -> Any:
         if row[:8].all():
             failed.append(row)
         return function(row)
@@ -621,13 +774,47 @@ def test_failures_may_count_as_the_worst(answer: Any) -> None:
     assert result.failures == len(failed) > 0
     assert not result.x[:8].all()
     assert result.fun == weigh(result.x) == OPTIMUM - 1.0  # all but the first bit
+    assert result.message == f"max_evaluations was reached; {len(failed):,} evaluations failed"
     low = hm.minimize(watched, LENGTH, on_error="worst", max_evaluations=2000, **FAST)
     assert low.fun == weigh(low.x) == 0.0
 
 
+@pytest.mark.parametrize("budget", [1, 31, 32, 33, 100, 301])
+@pytest.mark.parametrize("model", ["umda", "auto"])
+@pytest.mark.parametrize("cache", [True, False])
+def test_a_batch_that_raises_costs_no_more_than_its_rows(
+    cache: bool, model: str, budget: int
+) -> None:
+    rows: set[bytes] = set()
+
+    def function(bits: Bits) -> Any:
+        rows.update(row.tobytes() for row in bits)
+        if bits[:, :3].all(axis=1).any():
+            raise ZeroDivisionError
+        return bits @ np.sqrt(np.arange(1, LENGTH + 1))
+
+    result = undisturbed(
+        hm.maximize,
+        function,
+        LENGTH,
+        batch=True,
+        on_error="worst",
+        model=model,
+        cache=cache,
+        seed=1,
+        max_evaluations=budget,
+    )
+    assert (result.nfev, result.stopped_by) == (budget, "evaluations")
+    if cache:
+        assert len(rows) == budget
+        assert result.failures == sum(row[:3] == b"\1\1\1" for row in rows)
+    assert not result.x[:3].all()
+    assert result.fun == pytest.approx(weigh(result.x))
+
+
 def test_a_row_that_failed_is_never_the_result() -> None:
     # One row of a thousand has a value, so that the worst is the best.
-    def function(row: Bits) -> float:
+    def function(row: NDArray[Any]) -> float:
         return 5.0 if row[:10].sum() == 3 and row[0] and row[4] and row[7] else np.nan
 
     known = np.zeros(LENGTH, dtype=np.uint8)
@@ -642,7 +829,7 @@ def test_a_row_that_failed_is_never_the_result() -> None:
 def test_failures_are_not_called_again() -> None:
     calls: list[bytes] = []
 
-    def function(row: Bits) -> float:
+    def function(row: NDArray[Any]) -> float:
         calls.append(row.tobytes())
         return np.nan if row[0] else weigh(row)
 
@@ -764,7 +951,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(
 def test_a_failure_while_a_model_is_chosen_has_the_best_so_far() -> None:
     calls = 0
 
-    def function(row: Bits) -> float:
+    def function(row: NDArray[Any]) -> float:
         nonlocal calls
         calls += 1
         if calls == 11:
@@ -780,7 +967,7 @@ def test_a_failure_while_a_model_is_chosen_has_the_best_so_far() -> None:
 def test_an_interrupt_while_a_model_is_chosen_returns_the_best_so_far() -> None:
     calls = 0
 
-    def function(row: Bits) -> float:
+    def function(row: NDArray[Any]) -> float:
         nonlocal calls
         calls += 1
         if calls == 6:
@@ -793,7 +980,7 @@ def test_an_interrupt_while_a_model_is_chosen_returns_the_best_so_far() -> None:
 
 @pytest.mark.parametrize("model", ["auto", "umda"])
 def test_a_known_solution_that_fails_is_none(model: str) -> None:
-    def function(row: Bits) -> float:
+    def function(row: NDArray[Any]) -> float:
         return np.nan if row.all() else float(row.sum())
 
     result = hm.maximize(
@@ -807,6 +994,40 @@ def test_a_known_solution_that_fails_is_none(model: str) -> None:
     )
     assert result.fun >= 15
     assert result.failures >= 1
+
+
+def test_a_result_is_printed_a_fact_a_line() -> None:
+    result = hm.maximize(Calls(), LENGTH, subset_size=(0, 19), max_evaluations=2000, **FAST)
+    assert str(result).splitlines() == [
+        "max_evaluations was reached",
+        "      fun: 19",
+        f"        x: {format_bits(result.x)} (19 of 20 are ones)",
+        "  success: False",
+        f"     nfev: 2,000, and {result.requested - 2000:,} from the cache",
+        f"  best_at: row {result.best_at:,}, by a population of {result.population:,}",
+        f"  repairs: {result.repairs:,}",
+        "    model: umda; as asked",
+        "     seed: 1",
+        f"  seconds: {result.seconds:.3g}",
+    ]
+
+
+def test_what_is_nothing_is_not_printed() -> None:
+    known = hm.maximize(weigh, 5, initial=np.ones(5), target=5.0, **FAST)
+    lines = str(known).splitlines()
+    assert "     nfev: 1" in lines
+    assert "  best_at: row 1" in lines  # by no population
+    assert not any("failures" in line or "repairs" in line for line in lines)
+    failing = hm.maximize(fail_for(None), LENGTH, on_error="worst", max_evaluations=900, **FAST)
+    assert str(failing).startswith(f"{failing.message}\n")
+    assert f" failures: {failing.failures}" in str(failing).splitlines()
+    assert failing.message.endswith(f"; {failing.failures} evaluations failed")
+
+
+def test_rows_that_were_never_evaluated_are_not_served_from_the_cache() -> None:
+    result = hm.maximize(interrupt_after(20), LENGTH, population=1000, **FAST)
+    assert result.nfev == 19
+    assert "     nfev: 19" in str(result).splitlines()
 
 
 @pytest.mark.parametrize("name", ["patience", "max_seconds"])
@@ -849,7 +1070,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 def test_a_terminal_shows_a_line(terminal: io.StringIO) -> None:
     hm.minimize(weigh, LENGTH, max_evaluations=300, max_seconds=3600, **FAST)
     shown = terminal.getvalue()
-    for words in (" best ", " · mean ", " evaluations, ", "/s · population ", "% ", "s left"):
+    for words in (" best ", " · mean ", " evaluations", " · population ", "% ", "s left"):
         assert words in shown
 
 
@@ -887,7 +1108,7 @@ def test_a_fast_function_gets_a_fast_model(
     FakeTime(monkeypatch)
     calls: list[int] = []
 
-    def slow_at_first(row: Bits) -> float:  # as one that is compiled with its first call
+    def slow_at_first(row: NDArray[Any]) -> float:  # as one that is compiled with its first call
         calls.append(1)
         return weigh(row)
 
@@ -899,7 +1120,7 @@ def test_a_fast_function_gets_a_fast_model(
 def test_a_first_call_that_takes_long_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     time = FakeTime(monkeypatch)
 
-    def slow_at_first(row: Bits) -> float:
+    def slow_at_first(row: NDArray[Any]) -> float:
         if not time.now:
             time.now = 3600.0
         return weigh(row)
@@ -949,13 +1170,24 @@ def test_a_model_may_be_asked_for() -> None:
         ({"population": 7}, ValueError, "eda: population is 7; expected"),
         ({"population": 33}, ValueError, "eda: population is 33; expected an even number"),
         ({"population": "many"}, ValueError, "eda: population is 'many'; expected"),
-        ({"max_evaluations": 0}, ValueError, "max_evaluations is 0; expected a number"),
-        ({"max_evaluations": 1.5}, ValueError, "max_evaluations is 1.5; expected a number"),
-        ({"max_evaluations": True}, ValueError, "max_evaluations is True; expected a number"),
+        ({"executor": Inline}, TypeError, "; expected a concurrent.futures.Executor, opened"),
+        ({"callback": 5}, TypeError, "callback is 5; expected a function of the search"),
+        ({"max_evaluations": 0}, ValueError, "max_evaluations is 0; expected a whole number abo"),
+        ({"max_evaluations": 1.5}, ValueError, "max_evaluations is 1.5; expected a whole numbe"),
+        ({"max_evaluations": 0.5}, ValueError, "max_evaluations is 0.5; expected a whole numbe"),
+        ({"max_evaluations": True}, ValueError, "max_evaluations is True; expected a whole num"),
+        ({"max_evaluations": "9"}, ValueError, "max_evaluations is '9'; expected a whole numbe"),
+        ({"max_evaluations": np.inf}, ValueError, "max_evaluations is inf; expected a whole nu"),
+        ({"max_evaluations": np.nan}, ValueError, "max_evaluations is nan; expected a whole nu"),
         ({"model": "ga"}, ValueError, "ga"),
         ({"model": 5}, ValueError, "eda: model is 5; expected a model"),
         ({"model": hm.UMDA}, ValueError, "expected a model, such as harmonium.RBM"),
-        ({"target": "high"}, ValueError, "could not convert string to float: 'high'"),
+        ({"target": "high"}, ValueError, "target is 'high'; expected a finite number"),
+        ({"target": np.nan}, ValueError, "target is nan; expected a finite number"),
+        ({"target": True}, ValueError, "target is True; expected a finite number"),
+        ({"target": 1j}, ValueError, "target is 1j; expected a finite number"),
+        ({"log": "no/such.jsonl"}, FileNotFoundError, "expected a file in a folder that is there"),
+        ({"log": "."}, FileNotFoundError, "log is .; expected a file in a folder that is there"),
         ({"fixed": {99: 1}}, ValueError, "fixed names bit 99; expected 0 to 19"),
         ({"subset_size": 21}, ValueError, "subset_size is 21; expected 0 ≤ fewest"),
     ],
@@ -984,3 +1216,23 @@ def test_unknown_options_are_refused() -> None:
     for call in calls:
         with pytest.raises(TypeError, match="unexpected keyword argument 'generations'"):
             call(weigh, LENGTH, generations=5)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'max_evals'"):
+            call(weigh, 5, max_evals=4)
+        with pytest.raises(TypeError):
+            call(weigh, 5, True)
+        with pytest.raises(TypeError, match=r"required .*argument.*'length'"):
+            call(weigh)
+
+
+def test_minimize_says_what_it_takes() -> None:
+    assert inspect.signature(hm.minimize) == inspect.signature(hm.maximize)
+    assert "max_evaluations" in inspect.signature(hm.minimize).parameters
+
+
+def test_whole_numbers_may_be_floats() -> None:
+    budgets: list[Any] = [3e2, np.float64(300), np.int16(300)]
+    for budget in budgets:
+        result = hm.maximize(weigh, LENGTH, max_evaluations=budget, **FAST)
+        assert (result.nfev, result.stopped_by) == (300, "evaluations")
+    target: Any = np.float32(OPTIMUM - 1)
+    assert hm.maximize(weigh, LENGTH, target=target, **FAST).stopped_by == "optimum"

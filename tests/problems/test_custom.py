@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harmonium import EDA, UMDA, OneMax, Problem, run
-from harmonium.problems import Custom, make_problem, parse_problem
+from harmonium.importing import importable
+from harmonium.problems import PROBLEMS, Custom, make_problem, parse_problem
 from harmonium.problems.custom import (
-    importable,
-    parse_parts,
     problem_from_dict,
     problem_to_dict,
 )
@@ -163,7 +162,7 @@ def test_a_run_takes_it(folder: Path, module: str) -> None:
 def test_a_text_is_split_into_name_and_settings(
     text: str, parts: tuple[str, dict[str, Scalar]]
 ) -> None:
-    assert parse_parts(text) == parts
+    assert PROBLEMS.split(text) == parts
 
 
 def test_a_name_of_ours_is_no_module() -> None:
@@ -180,13 +179,13 @@ def test_a_name_of_ours_is_no_module() -> None:
     [
         (
             "no_such_module:make",
-            "no_such_module:make: there is no module 'no_such_module'; put it into the folder of "
-            "the study file or the current one, or install it",
+            "no_such_module:make: there is no module 'no_such_module'; put it into the current "
+            "folder or that of the study file, or install it; write module:function, without .py",
         ),
         (
             "MODULE.deep:make",
-            "MODULE.deep:make: there is no module 'MODULE.deep'; put it into the folder of "
-            "the study file or the current one, or install it",
+            "MODULE.deep:make: there is no module 'MODULE.deep'; put it into the current "
+            "folder or that of the study file, or install it; write module:function, without .py",
         ),
         ("MODULE:nobody", "MODULE:nobody: MODULE has no function or class 'nobody'"),
         ("MODULE:Ones.no.body", "MODULE:Ones.no.body: MODULE has no function or class 'Ones.no.b"),

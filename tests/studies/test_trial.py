@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harmonium import BOA, EDA, MODELS, RBM, UMDA, Model, OneMax, Stop, Trap, run
+from harmonium.importing import importable
 from harmonium.problems import ProblemSpec
-from harmonium.problems.custom import importable, make_problem, parse_problem
+from harmonium.problems.custom import make_problem, parse_problem
 from harmonium.search.clock import PHASES
 from harmonium.specs import SpecError
 from harmonium.studies import trial as module

@@ -19,6 +19,7 @@ from harmonium.cli.listing import list_models, list_problems
 from harmonium.cli.report import report
 from harmonium.cli.solve import solve
 from harmonium.cli.terminal import complain
+from harmonium.interrupts import plain_interrupts
 from harmonium.specs import SpecError
 
 app = typer.Typer(
@@ -53,17 +54,22 @@ def options(
     """Take the options that stand before a command."""
 
 
-_INTERRUPTS = (KeyboardInterrupt, typer.Abort, SystemError)  # the last from inside a kernel
-
-
 def execute(arguments: Sequence[str]) -> int:
     """Run the command line with these arguments and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ≥ shows a question mark
             stream.reconfigure(errors="replace")
     try:
-        code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
-    except (SpecError, TyperException, OSError, MemoryError, *_INTERRUPTS) as error:
+        with plain_interrupts():
+            code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
+    except (
+        SpecError,
+        TyperException,
+        OSError,
+        MemoryError,
+        KeyboardInterrupt,
+        typer.Abort,
+    ) as error:
         message, code = _explain(error)
         if message:
             complain(message)
@@ -81,9 +87,6 @@ def _explain(error: BaseException) -> tuple[str, int]:
             return "out of memory; take a smaller length, population or model", 2
         case OSError():
             return f"cannot write the output: {error.strerror}", 2
-    behind = error.__cause__ or error.__context__
-    if isinstance(error, SystemError) and not isinstance(behind, KeyboardInterrupt):
-        raise error
     return "interrupted", 1
 
 

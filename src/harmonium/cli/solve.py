@@ -13,11 +13,12 @@ from rich.console import Group
 from rich.table import Table
 
 from harmonium.bits import format_bits
-from harmonium.cli.optimize import optimize
+from harmonium.cli.optimize import Task, read_fixed, read_initial, read_subset_size
 from harmonium.cli.terminal import complain, messages, output
+from harmonium.importing import importable
+from harmonium.interrupts import plain_interrupts
 from harmonium.models import MODELS
 from harmonium.problems import AnyProblem, Problem, parse_problem
-from harmonium.problems.custom import importable
 from harmonium.progress import Progress
 from harmonium.search import EDA, AnySearch, Result, Stop, run
 from harmonium.search.clock import PHASES
@@ -32,6 +33,7 @@ _OWN = "Functions and programs of your own"
 
 
 def solve(
+    context: typer.Context,
     problem: Annotated[
         str | None,
         typer.Argument(
@@ -43,7 +45,8 @@ def solve(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="name or name:field=value,…; repeat to compare; see `harmonium models`",
+            help="name or name:field=value,… (see `harmonium models`), or of your own"
+            " module:Class:field=value,…; repeat to compare",
             show_default="rbm; auto for functions",
         ),
     ] = None,
@@ -134,48 +137,89 @@ def solve(
     ] = "raise",
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Save the search here, to resume from Python.", rich_help_panel=_OWN),
+        typer.Option(help="Save the search here, to --resume it.", rich_help_panel=_OWN),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="Go on from this checkpoint, with the same function or program.",
+            rich_help_panel=_OWN,
+        ),
     ] = None,
     log: Annotated[
         Path | None,
         typer.Option(help="Append a line of JSON a generation.", rich_help_panel=_OWN),
     ] = None,
+    initial: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A solution known beforehand, as zeros and ones; repeat for more.",
+            rich_help_panel=_OWN,
+            metavar="BITS",
+        ),
+    ] = None,
+    fixed: Annotated[
+        str | None,
+        typer.Option(
+            help="Bits that must not change, such as 3=1,7=0; the first is 0.",
+            rich_help_panel=_OWN,
+            metavar="BIT=VALUE,…",
+        ),
+    ] = None,
+    subset_size: Annotated[
+        str | None,
+        typer.Option(
+            help="How many ones: a number, or the fewest and the most as in 5-20.",
+            rich_help_panel=_OWN,
+            metavar="N or N-M",
+        ),
+    ] = None,
 ) -> int:
     """Solve PROBLEM with one or more models, or optimise a function of your own."""
     size = parse_scalar(population)
-    if command is not None or length is not None:
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    if not given.isdisjoint(("command", "length", "resume")):
+        _refuse(given & _FOR_PROBLEMS, "named problems, not for functions and programs")
+        if len(model or []) > 1:
+            raise SpecError("--model is given twice; a function is optimised with one")
         options: dict[str, Any] = {
-            "model": (model or ["auto"])[0],
-            "population": size,
-            "seed": seed,
             "target": target,
             "max_evaluations": max_evaluations,
             "max_seconds": max_wall_seconds,
-            "on_error": on_error,
-            "checkpoint": checkpoint,
             "log": log,
         }
-        return optimize(
-            problem,
-            command,
+        task = Task(problem, command, timeout, workers, report, as_json)
+        if resume is not None:
+            _refuse(given & _AT_THE_START, "the start of a search; --resume goes on as it began")
+            return task.resume(resume, options)
+        return task.start(
             length,
-            lowest=lowest,
-            workers=workers,
-            timeout=timeout,
-            as_json=as_json,
-            options=options,
+            lowest,
+            {
+                **options,
+                "model": (model or ["auto"])[0],
+                "population": size,
+                "seed": seed,
+                "on_error": on_error,
+                "checkpoint": checkpoint,
+                "initial": read_initial(initial),
+                "fixed": read_fixed(fixed),
+                "subset_size": read_subset_size(subset_size),
+            },
         )
+    _refuse(given & _FOR_FUNCTIONS, "functions and programs, with --length or --command")
     if problem is None:
         raise SpecError("no problem is given; see `harmonium problems`")
-    with importable(Path.cwd()):
-        task = parse_problem(problem)
     settings: dict[str, Any] = {
         "population": size,
         "tournament": tournament,
         "pairing": pairing,
         "replacement": replacement,
     }
-    edas = [EDA(MODELS.parse(text), **settings) for text in model or ["rbm"]]
+    with importable(Path.cwd()):
+        named = parse_problem(problem)
+        edas = [EDA(MODELS.parse(text), **settings) for text in model or ["rbm"]]
     if len(set(edas)) < len(edas):
         raise SpecError("the same model is given twice; --runs repeats a model")
     suitable = default_stop(edas[0])
@@ -187,7 +231,28 @@ def solve(
         max_cpu_seconds=max_cpu_seconds,
         max_wall_seconds=max_wall_seconds,
     )
-    return _run_all(task, edas, stop, range(seed, seed + runs), as_json, report)
+    return _run_all(named, edas, stop, range(seed, seed + runs), as_json, report)
+
+
+_FOR_PROBLEMS = {
+    *("replacement", "tournament", "pairing", "runs", "max_generations", "patience"),
+    "max_cpu_seconds",
+}
+_AT_THE_START = {
+    *("length", "model", "population", "seed", "lowest", "on_error", "checkpoint", "initial"),
+    *("fixed", "subset_size"),
+}
+_FOR_FUNCTIONS = {
+    *("lowest", "target", "workers", "timeout", "on_error", "checkpoint", "log", "initial"),
+    *("fixed", "subset_size"),
+}
+
+
+def _refuse(names: set[str], words: str) -> None:
+    """Refuse options that would have no effect."""
+    if names:
+        first = min(names).replace("lowest", "minimize").replace("_", "-")
+        raise SpecError(f"--{first} is for {words}")
 
 
 def _run_all(
@@ -197,7 +262,7 @@ def _run_all(
     results: list[Result] = []
     learnings: list[Learning] = []  # with --report, what each run's model learned
     try:
-        with Progress(messages()) as progress:
+        with plain_interrupts(), Progress(messages()) as progress:
             progress.prepare()
             for eda in edas:
                 compile_kernels(task, eda)
@@ -266,10 +331,10 @@ _FOOTNOTE = "Means: evaluations over the solved runs, CPU seconds over all."
 
 
 def _list_runs(results: list[Result]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("model", overflow="fold")
     for name in ("seed", "population", "best", "evaluations", "generations", "CPU s"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", min_width=len(name))
     table.add_column("ended by")
     for result in results:
         table.add_row(
@@ -286,7 +351,7 @@ def _list_runs(results: list[Result]) -> Table:
 
 
 def _compare(results: list[Result]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("model", overflow="fold")
     for name in ("replacement", "solved", "evaluations", "CPU s"):
         table.add_column(name, justify="right")

@@ -33,6 +33,11 @@ class Model(Spec, ABC):
     replacement: ClassVar[Replacement] = "keep-parents"
     """The replacement that suits the model best: what `EDA(replacement="auto")` takes."""
 
+    def __init_subclass__(cls) -> None:
+        """Name a model that gives itself no name after its class."""
+        if "name" not in vars(cls):
+            cls.name = cls.__name__.lower()
+
     @abstractmethod
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None

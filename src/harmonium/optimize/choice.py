@@ -48,7 +48,8 @@ def read_model(model: Model | str) -> Choice:
 
 
 def _format(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= scale:
-            return f"{seconds / scale:,.1f} {unit}"
-    return f"{seconds / 1e-6:.0f} µs"
+    unit, scale = next(
+        (pair for pair in (("s", 1.0), ("ms", 1e-3)) if seconds >= pair[1]), ("µs", 1e-6)
+    )
+    value = seconds / scale
+    return f"{value:,.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"

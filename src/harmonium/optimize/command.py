@@ -26,19 +26,19 @@ class Command:
                 words, capture_output=True, text=True, timeout=self.timeout, check=False
             )
         except subprocess.TimeoutExpired:
-            raise RuntimeError(f"the program took longer than {self.timeout:g} s") from None
+            raise RuntimeError(f"{words[0]} took longer than {self.timeout:g} s") from None
         except OSError as error:
-            raise RuntimeError(f"the program cannot be run: {error.strerror}") from None
+            raise RuntimeError(f"{words[0]} cannot be run: {error.strerror}") from None
         if done.returncode:
             said = done.stderr.strip().rpartition("\n")[2]
-            raise RuntimeError(f"the program ended with code {done.returncode}: {said}")
+            raise RuntimeError(f"{words[0]} ended with code {done.returncode}: {said}")
         answer = done.stdout.split()[-1:] or [""]
         try:
             number = float(answer[0])
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise RuntimeError(f"the program printed {answer[0]!r} last; expected a finite number")
+            raise RuntimeError(f"{words[0]} printed {answer[0]!r} last; expected a finite number")
         return number
 
 

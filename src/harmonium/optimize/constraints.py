@@ -1,7 +1,9 @@
 """What solutions must look like: bits that are fixed, and how many ones there may be."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,25 @@ class Constraints:
     def active(self) -> bool:
         """Whether there is anything to keep to."""
         return bool(len(self.places)) or self.fewest > 0 or self.most < self.length
+
+    @cached_property
+    def solutions(self) -> int:
+        """How many rows keep to the constraints."""
+        ones = int(self.values.sum())
+        free = self.length - len(self.places)
+        if self.fewest <= ones and ones + free <= self.most:
+            return int(2**free)
+        sizes = range(max(ones, self.fewest), self.most + 1)
+        return sum(math.comb(free, size - ones) for size in sizes)
+
+    def blame(self, row: Bits) -> str:
+        """Say how a row breaks the constraints."""
+        for place, value in zip(self.places, self.values, strict=True):
+            if row[place] != value:
+                return f"has bit {place} = {row[place]}, where `fixed` says {value}"
+        ones = int(row.sum())
+        words = "1 one" if ones == 1 else f"{ones} ones"
+        return f"has {words}, where `subset_size` says {self.fewest} to {self.most}"
 
     def repair(self, bits: Bits, rng: np.random.Generator) -> tuple[Bits, int]:
         """Return rows that keep to the constraints, and how many had to be changed.

@@ -2,10 +2,11 @@
 
 import json
 import os
-import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from harmonium.optimize.warn import warn
 
 Place = tuple[str, int]
 """A log, and its bytes so far."""
@@ -48,8 +49,4 @@ class Log:
 def warn_unwritten(what: str, path: Path, error: OSError) -> None:
     """Say that a file cannot be written: no reason to lose a search."""
     reason = error.strerror or type(error).__name__
-    warnings.warn(
-        f"the {what} {path} cannot be written: {reason}; the search goes on without",
-        RuntimeWarning,
-        stacklevel=3,
-    )
+    warn(f"the {what} {path} cannot be written: {reason}; the search goes on without")

@@ -47,13 +47,13 @@ class Optimization:
     why: str
     """Why this model; empty until it is chosen."""
     stop: Stop
-    budget: int | None
-    """Calls of the function at most; rows served from the cache are free."""
-    target: float | None
-    """In terms of the fitness, which is maximised."""
     seed: int
     initial: Bits
     """Known solutions, (rows, length)."""
+    budget: int | None = None
+    """Calls of the function at most; rows served from the cache are free."""
+    target: float | None = None
+    """In terms of the fitness, which is maximised."""
     search: AnySearch = field(init=False)
     repairs: int = 0
     trace: list[Generation] = field(default_factory=list)
@@ -61,18 +61,35 @@ class Optimization:
     """Every so many generations one is kept in the trace."""
     seconds: float = 0.0
     """Time on the clock so far, that of earlier processes too."""
+    started: float = field(default_factory=time.perf_counter)
+    """When the clock would have to have been started."""
     logged: Place | None = None
     """Where the log ended after the last generation."""
+    _measured: bool = False
 
     def __post_init__(self) -> None:
         self.search = self.eda.start(self.evaluator.length, self.seed, self._make_repair())
 
+    @property
+    def elapsed(self) -> float:
+        """Time on the clock by now; `seconds` is when the last rows were told."""
+        return time.perf_counter() - self.started
+
+    def limit(self, target: float | None, budget: int | None) -> None:
+        """Set those limits that are given; the target in terms of the function."""
+        self.target = self.target if target is None else target * self.evaluator.sign
+        self.budget = self.budget if budget is None else budget
+
     def prepare(self) -> None:
-        """Choose a model, if none is given, and compile what it needs."""
-        if not self.why:
-            began = time.perf_counter()
-            self._choose()
-            self.seconds += time.perf_counter() - began
+        """Evaluate known solutions, choose a model if none is given, compile what it needs."""
+        if not self.search.evaluations:
+            self.started = time.perf_counter()
+            self._begin()
+            if not self.why and self._judge() is None:
+                self._choose()
+            self.seconds = self.elapsed
+        else:
+            self._check_function()
         compile_kernels(None, self.eda)
 
     def run(
@@ -83,13 +100,16 @@ class Optimization:
         checkpoint: Path | None = None,
     ) -> str:
         """Go on until a rule says why to stop."""
-        started = time.perf_counter() - self.seconds
+        self.started = time.perf_counter() - self.seconds
         next_save = 0.0
-        reason = self._judge() if self.search.evaluations else self._begin()
+        # Rows that were measured to choose a model are cached, and told before anything is judged.
+        reason = None if self._measured else self._judge()
+        if reason and checkpoint:
+            self._save(checkpoint, reason)
         while reason is None:
             generation = self.search.generation
             self._step()
-            self.seconds = time.perf_counter() - started
+            self.seconds = self.elapsed
             reason = self._judge()
             if self.search.generation > generation or not self.search.waiting:
                 self._note(log)
@@ -99,7 +119,7 @@ class Optimization:
                     reason = reason or "callback"
             if checkpoint and (reason or self.seconds >= next_save):
                 began = time.perf_counter()
-                self._save(checkpoint)
+                self._save(checkpoint, reason)
                 took = time.perf_counter() - began
                 next_save = self.seconds + took / SAVE_SHARE
         return reason
@@ -111,26 +131,29 @@ class Optimization:
             bits, fitness = evaluator.unfinished
             good = np.isfinite(fitness)
             search.tell(bits[good], fitness[good])
+            evaluator.requested += len(bits)
             evaluator.unfinished = None
         if search.best_bits is None:
             return None
-        ended = reason in ("converged", "generations", "patience", "stagnation")
+        ended = reason in ("converged", "generations", "patience", "stagnation", "exhausted")
+        failures = evaluator.failures
+        lost = f"; {failures:,} evaluation{'s' * (failures > 1)} failed" if failures else ""
         reached = is_solved(search.best_fitness, self.target)
         return Optimum(
-            x=search.best_bits.copy(),
+            x=search.best_bits.astype(np.int64),
             fun=search.best_fitness * evaluator.sign,
             nfev=evaluator.calls,
             requested=evaluator.requested,
             best_at=search.improved_at,
             success=ended if self.target is None else reached,
-            message=MESSAGES[reason],
+            message=MESSAGES[reason] + lost,
             stopped_by=reason,
-            model=str(self.eda.model),
+            model=str(self.eda.model) if self.why else "none",
             why=self.why or "none was chosen yet",
             population=search.improved_by if isinstance(search, Interleaved) else search.size,
             generations=search.generation,
             seed=self.seed,
-            failures=evaluator.failures,
+            failures=failures,
             repairs=self.repairs,
             cpu_seconds=dict(search.clock.seconds),
             seconds=self.seconds,
@@ -139,24 +162,29 @@ class Optimization:
 
     def _choose(self) -> None:
         """Time the first rows, which are the same for every model, and choose by what they took."""
-        evaluator = self.evaluator
-        rows = np.concatenate([self.initial, self.search.ask()])[:MEASURED]
+        evaluator, clock = self.evaluator, self.search.clock
+        rows = self.search.ask()[:MEASURED]
         if self.budget is not None:  # without a cache these calls are lost
-            rows = rows[: self.budget if evaluator.cached else self.budget // 10]
-        choice = choose_model(evaluator.length, evaluator.measure(rows))
+            left = self.budget - evaluator.calls
+            rows = rows[: left if evaluator.cached else left // 10]
+        with clock.charge("fitness"):
+            choice = choose_model(evaluator.length, evaluator.measure(rows))
         self.eda = replace(self.eda, model=choice.model, replacement=choice.replacement)
         self.why = choice.why
+        self._measured = True
         self.repairs = 0
         self.search = self.eda.start(evaluator.length, self.seed, self._make_repair())
+        self.search.clock.seconds.update(clock.seconds)
+        self.search.tell(*self._known)
 
-    def _begin(self) -> str | None:
-        """Evaluate and tell the known solutions; return whether they are all that was wanted."""
+    def _begin(self) -> None:
+        """Evaluate and tell the known solutions."""
         known = self.initial[: self._afford(self.initial)]
         with self.search.clock.charge("fitness"):
             fitness = self.evaluator.look_up(known)
         good = np.isfinite(fitness)  # known or not, a solution that fails is none
-        self.search.tell(known[good], fitness[good])
-        return "optimum" if is_solved(self.search.best_fitness, self.target) else None
+        self._known = known[good], fitness[good]
+        self.search.tell(*self._known)
 
     def _step(self) -> None:
         """Ask, evaluate and tell."""
@@ -179,10 +207,27 @@ class Optimization:
         return rows
 
     def _judge(self) -> str | None:
-        if self.budget is not None and self.evaluator.calls >= self.budget:
-            reached = is_solved(self.search.best_fitness, self.target)
-            return "optimum" if reached else "evaluations"
+        evaluator = self.evaluator
+        if is_solved(self.search.best_fitness, self.target):
+            return "optimum"
+        if evaluator.cached and len(evaluator.cache) >= self.constraints.solutions:
+            return "exhausted"
+        if self.budget is not None and evaluator.calls >= self.budget:
+            return "evaluations"
         return self.stop.reason(self.search, self.target, self.seconds)
+
+    def _check_function(self) -> None:
+        """Refuse a function that gives another value for the best than the checkpoint has."""
+        search, evaluator = self.search, self.evaluator
+        if not evaluator.cached or search.best_bits is None:
+            return
+        value = evaluator.try_once(search.best_bits)
+        said = search.best_fitness * evaluator.sign
+        if np.isfinite(value) and not np.isclose(value, said, rtol=1e-6, atol=1e-9):
+            raise CheckpointError(
+                f"the function gives {value:g} for the best bits so far, the checkpoint says "
+                f"{said:g}; resume with the function it was made with"
+            )
 
     def _note(self, log: Log | None) -> None:
         """Add a generation to the trace, and to the log."""
@@ -215,7 +260,7 @@ class Optimization:
 
         return repair
 
-    def _save(self, path: Path) -> None:
+    def _save(self, path: Path, reason: str | None) -> None:
         evaluator, constraints = self.evaluator, self.constraints
         snapshot = Snapshot(
             {
@@ -230,6 +275,7 @@ class Optimization:
                 "trace": [vars(row) for row in self.trace],
                 "seconds": self.seconds,
                 "logged": self.logged,
+                "ended": reason,
                 "bounds": [constraints.fewest, constraints.most],
                 "evaluator": {name: getattr(evaluator, name) for name in _KEPT},
             },

@@ -3,12 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from harmonium.bits import Bits
+from harmonium.bits import Row, format_bits
 from harmonium.search.clock import Phase
 from harmonium.search.result import Generation
 
 MESSAGES = {
     "optimum": "the target was reached",
+    "exhausted": "every solution there is was tried",
     "converged": "all of the population is one solution",
     "generations": "the limit on generations was reached",
     "patience": "the population has not improved for many generations",
@@ -24,9 +25,9 @@ MESSAGES = {
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The outcome of `maximize` or `minimize`."""
+    """The outcome of `maximize` or `minimize`; `print` shows it a fact a line."""
 
-    x: Bits
+    x: Row
     """The best bits found, (length,)."""
     fun: float
     """What the function gives for them."""
@@ -57,7 +58,29 @@ class Optimum:
     trace: tuple[Generation, ...] = field(repr=False)
     """Generation by generation; long ones are thinned out to 1,000 at most."""
 
+    def __str__(self) -> str:
+        ones = int(self.x.sum())
+        served = self.requested - self.nfev
+        by = f", by a population of {self.population:,}" if self.population else ""
+        facts = {
+            "fun": f"{self.fun:.10g}",
+            "x": f"{format_bits(self.x)} ({ones:,} of {len(self.x):,} are ones)",
+            "success": str(self.success),
+            "nfev": f"{self.nfev:,}" + (f", and {served:,} from the cache" if served else ""),
+            "best_at": f"row {self.best_at:,}{by}",
+            "failures": f"{self.failures:,}",
+            "repairs": f"{self.repairs:,}",
+            "model": f"{self.model}; {self.why}",
+            "seed": str(self.seed),
+            "seconds": f"{self.seconds:.3g}",
+        }
+        if not self.failures:
+            del facts["failures"]
+        if not self.repairs:
+            del facts["repairs"]
+        return "\n".join([self.message, *(f"{name:>9}: {text}" for name, text in facts.items())])
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the trace in plain types, the bits as a string of 0 and 1."""
         plain = {key: value for key, value in vars(self).items() if key != "trace"}
-        return {**plain, "x": "".join(map(str, self.x.tolist()))}
+        return {**plain, "x": format_bits(self.x)}

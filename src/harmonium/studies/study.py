@@ -11,16 +11,10 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from harmonium.importing import importable
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
-from harmonium.problems.custom import (
-    AnyProblem,
-    Custom,
-    check_problem,
-    importable,
-    make_problem,
-    parse_parts,
-)
+from harmonium.problems.custom import AnyProblem, Custom, check_problem, make_problem
 from harmonium.search import EDA, Stop
 from harmonium.specs import SpecError, make
 from harmonium.studies.plans import Bisect, Case, Even, Fixed, Plan
@@ -206,7 +200,7 @@ def _make_sizes(
     table: ProblemTable, file: str, where: str, plans: Sequence[Plan]
 ) -> Iterator[tuple[int, Instances]]:
     """Yield each size of a problem with its instances."""
-    name, settings = _located(file, f"{where}.problem", lambda: parse_parts(table.problem))
+    name, settings = _located(file, f"{where}.problem", lambda: PROBLEMS.split(table.problem))
     _located(file, f"{where}.problem", lambda: check_problem(name, {**settings, "length": 1}))
     if "length" in settings:
         raise SpecError(f"{file}: {where}.problem: names a length; list it in `sizes` instead")

@@ -16,8 +16,10 @@ from typing import Any, Literal
 import msgspec
 
 from harmonium.environment import describe_environment
+from harmonium.importing import importable
+from harmonium.interrupts import is_interrupt
 from harmonium.models import MODELS
-from harmonium.problems.custom import AnyProblem, importable, problem_from_dict, problem_to_dict
+from harmonium.problems.custom import AnyProblem, problem_from_dict, problem_to_dict
 from harmonium.search import EDA, Generation, Result, Stop, run
 from harmonium.search.threads import one_blas_thread
 from harmonium.specs import Spec, SpecError, from_dict, to_json
@@ -112,7 +114,9 @@ def execute(spec: str, folder: str | None) -> bytes:
         with importable(None if folder is None else Path(folder)), one_blas_thread():
             trial = read_trial(spec)
             result = run(trial.problem, trial.eda, stop=trial.stop, seed=trial.seed)
-    except (Exception, SystemExit):  # noqa: BLE001  # of the user's problem: part of the record
+    except (Exception, SystemExit) as raised:  # noqa: BLE001  # the user's, for the record
+        if is_interrupt(raised):
+            raise KeyboardInterrupt from None
         error = traceback.format_exc().encode("utf-8", "backslashreplace").decode()
     return write_record(
         Record(
