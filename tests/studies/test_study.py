@@ -281,7 +281,8 @@ WRONG = {
     "unknown module": (
         TOP + PROBLEM + 'problem = "no_such_module:make"\nsizes = [20]',
         "problems[0].problem: no_such_module:make: there is no module 'no_such_module'; put it "
-        "into the folder of the study file or the current one, or install it",
+        "into the current folder or that of the study file, or install it; write module:function, "
+        "without .py",
     ),
     "instances of a problem without": (
         TOP + ONEMAX + "instances = 3",
