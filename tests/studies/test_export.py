@@ -1,6 +1,8 @@
 import csv
 import io
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harmonium import EDA, NK, PROBLEMS, RBM, UMDA, Model, OneMax, Stop
+from harmonium.importing import importable
 from harmonium.problems import ProblemSpec
-from harmonium.problems.custom import importable, parse_problem
-from harmonium.studies.export import list_laws, list_rows, list_trials, write_csv, write_json
-from harmonium.studies.plans import Bisect, Walk
+from harmonium.problems.custom import parse_problem
+from harmonium.studies.driver import bind, read_walks, walk_study
+from harmonium.studies.export import (
+    Index,
+    list_cases,
+    list_laws,
+    list_rows,
+    list_traces,
+    list_trials,
+    write_csv,
+    write_json,
+)
+from harmonium.studies.plans import Bisect, Case, Fixed, Walk
 from harmonium.studies.scaling import fit_laws
-from harmonium.studies.store import Store
+from harmonium.studies.store import Outcome, Store
+from harmonium.studies.study import read_study
 from harmonium.studies.summary import METRICS, Row, summarize
 from harmonium.studies.trial import Trial
 from tests.problems.test_contract import EXAMPLES
@@ -45,8 +59,16 @@ def to_json(rows: list[dict[str, Any]]) -> Any:
     return json.loads(file.getvalue())
 
 
-def as_text(row: dict[str, Any]) -> dict[str, str]:
-    return {name: "" if value is None else str(value) for name, value in row.items()}
+def assert_same(read: list[dict[str, str]], rows: list[dict[str, Any]]) -> None:
+    """Check what was read against what was written; numbers may be written in several ways."""
+    assert len(read) == len(rows)
+    for texts, row in zip(read, rows, strict=True):
+        assert list(texts) == list(row)
+        for text, value in zip(texts.values(), row.values(), strict=True):
+            if isinstance(value, float):
+                assert float(text) == value
+            else:
+                assert text == ("" if value is None else str(value))
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"))
@@ -60,7 +82,7 @@ TABLES = st.lists(st.tuples(VALUES, VALUES, VALUES)).map(
 
 @given(TABLES)
 def test_csv_gives_back_what_was_written(rows: list[dict[str, Any]]) -> None:
-    assert to_csv(rows) == [as_text(row) for row in rows]
+    assert_same(to_csv(rows), rows)
 
 
 @given(TABLES)
@@ -76,7 +98,7 @@ def test_json_gives_back_what_was_written(rows: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("text", [AWKWARD, "\r", "a\rb", "\n", '"', '""', ",", " a ", "'", "=1+1"])
 def test_awkward_texts_survive(text: str) -> None:
     rows = [{"number": 1, "text": text}, {"number": 2, "text": "plain"}]
-    assert to_csv(rows) == [as_text(row) for row in rows]
+    assert_same(to_csv(rows), rows)
     assert to_json(rows) == rows
 
 
@@ -92,6 +114,19 @@ def test_a_json_file_is_an_array_with_a_line_a_row() -> None:
     lines = file.getvalue().splitlines()
     assert (lines[0], lines[-1], len(lines)) == ("[", "]", 4)
     assert json.loads(lines[1].rstrip(",")) == {"a": 1, "b": None}
+
+
+@given(TABLES.filter(bool))
+def test_csv_is_what_the_standard_library_would_write(rows: list[dict[str, Any]]) -> None:
+    rows = [{name: str(value) for name, value in row.items()} for row in rows]
+    mine, theirs = io.StringIO(newline=""), io.StringIO(newline="")
+    write_csv(rows, mine)
+    csv.writer(theirs).writerows([rows[0].keys(), *(row.values() for row in rows)])
+    assert mine.getvalue() == theirs.getvalue()
+
+
+def test_a_single_empty_cell_is_a_row() -> None:
+    assert to_csv([{"a": None}, {"a": 1}]) == [{"a": ""}, {"a": "1"}]
 
 
 def test_no_rows_are_an_empty_file_and_an_empty_array() -> None:
@@ -114,15 +149,20 @@ def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
     (row,) = fill(tmp_path / "study.db", trial)
     assert row == {
         "key": trial.key,
+        "current": None,
+        "counted": None,
+        "family": None,
+        "length": 20,
+        "instance": 3,
+        "name": None,
+        "population": 16,
+        "seed": 7,
         "status": "done",
         "problem": "nk:instance=3,k=2,length=20,neighbors=random",
-        "length": 20,
         "model": "umda",
-        "population": 16,
         "replacement": "keep-parents",
         "tournament": 2,
         "pairing": "any",
-        "seed": 7,
         "solved": True,
         "best_fitness": 20.0,
         "optimum": 20.0,
@@ -130,7 +170,7 @@ def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
         "unique_evaluations": 50,
         "generations": 5,
         "stopped_by": "optimum",
-        "best_bits": "1" * 20,
+        "best_bits": "b" + "1" * 20,
         "cpu_total": 1.0,
         "cpu_fitness": 0.4,
         "cpu_selection": 0.3,
@@ -154,7 +194,7 @@ def test_a_trial_that_failed_has_the_same_columns(tmp_path: Path) -> None:
     assert list(failed) == list(done)
     assert (failed["status"], failed["error"]) == ("failed", AWKWARD)
     assert (failed["solved"], failed["evaluations"], failed["cpu_total"]) == (None, None, None)
-    assert to_csv(rows) == [as_text(row) for row in rows]
+    assert_same(to_csv(rows), rows)
     assert to_json(rows) == rows
 
 
@@ -164,7 +204,7 @@ def test_tables_survive_a_file(tmp_path: Path) -> None:
     with file.open("w", encoding="utf-8", newline="") as opened:
         write_csv(rows, opened)
     with file.open(encoding="utf-8", newline="") as opened:
-        assert list(csv.DictReader(opened)) == [as_text(row) for row in rows]
+        assert_same(list(csv.DictReader(opened)), rows)
 
 
 def test_the_problem_of_a_trial_can_be_made_again(tmp_path: Path) -> None:
@@ -224,7 +264,7 @@ def test_a_row_is_flat_with_means_beside_their_intervals() -> None:
     assert (done["evaluations"], done["evaluations_low"], done["evaluations_high"]) == (
         *(200.0, 100.0, 300.0),
     )
-    assert (done["population"], done["population_low"], done["population_high"]) == (8, 6, 8)
+    assert (done["population"], done["population_low"], done["population_high"]) == (8, None, 8)
     assert list(done)[9:] == [
         name for metric in METRICS for name in (metric, f"{metric}_low", f"{metric}_high")
     ]
@@ -237,24 +277,291 @@ def test_a_row_is_flat_with_means_beside_their_intervals() -> None:
 
 def test_rows_survive() -> None:
     rows = list(list_rows(make_rows()))
-    assert to_csv(rows) == [as_text(row) for row in rows]
+    assert_same(to_csv(rows), rows)
     assert to_json(rows) == rows
 
 
 def test_a_law_is_a_flat_row_and_survives() -> None:
     row = make_rows()[0]
-    laws = fit_laws([row, make_rows()[0].__class__(**vars(row) | {"size": 40})])
+    laws = fit_laws([row, replace(row, size=30), replace(row, size=40)])
     rows = list(list_laws(laws))
     assert rows[0] == {
         "problem": "own,problem:“x”",
         "model": "umda",
         "metric": "evaluations",
-        "sizes": "20 40",
+        "sizes": "20 30 40",
         "factor": pytest.approx(200),
         "exponent": pytest.approx(0, abs=1e-9),
         "exponent_low": laws[0].exponent.low,
         "exponent_high": laws[0].exponent.high,
         "paper_exponent": None,
     }
-    assert to_csv(rows) == [as_text(row) for row in rows]
+    assert_same(to_csv(rows), rows)
     assert to_json(rows) == rows
+    few = [
+        replace(law, exponent=replace(law.exponent, low=math.nan, high=math.nan)) for law in laws
+    ]
+    assert [row["exponent_low"] for row in list_laws(few)] == [None] * len(few)
+
+
+VARIANTS = """
+name = "variants"
+models = ["boa", { name = "boa-rtr", model = "boa", replacement = "rtr" }]
+[bisect]
+start = 8
+[[problems]]
+problem = "nk:k=2"
+sizes = [10]
+instances = 2
+runs = 2
+"""
+
+
+def read_table(
+    path: Path, *, stale: bool = False, traces: bool = False
+) -> tuple[list[dict[str, Any]], Index]:
+    with Store.open(path) as store:
+        index = Index(read_walks(store)[1])
+        listed = list_traces if traces else list_trials
+        return list(listed(store, index, stale=stale)), index
+
+
+def fill_cases(path: Path, text: str, folder: Path | None = None) -> list[Case]:
+    """Store a study with the runs at its first populations: all are solved, with 100 and 200."""
+    study = read_study(text, "study.toml", folder)
+    with Store.create(path) as store:
+        bind(study, store)
+        for case in study.cases:
+            population = case.plan.population if isinstance(case.plan, Fixed) else case.plan.first
+            for number, trial in enumerate(case.trials(population)):
+                store.append(trial, make_record(make_outcome(evaluations=100 * (number + 1))))
+    return list(study.cases)
+
+
+def test_trials_have_the_names_that_tables_have(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    fill_cases(path, VARIANTS)
+    rows, _ = read_table(path)
+    assert [(row["family"], row["length"], row["instance"], row["name"]) for row in rows] == [
+        ("nk:k=2", 10, instance, name)
+        for name in ("boa", "boa-rtr")
+        for instance in (0, 1)
+        for _ in range(2)
+    ]
+    assert {row["model"] for row in rows} == {"boa"}
+    assert all(row["current"] is row["counted"] is True for row in rows)
+
+
+def test_counted_trials_are_those_that_the_summary_is_made_of(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    cases = fill_cases(path, VARIANTS)
+    with Store.create(path) as store:
+        extra = cases[0].trials(16)[1]
+        store.append(extra, make_record(make_outcome(evaluations=10_000)))
+    rows, index = read_table(path)
+    assert [row["key"] for row in rows if not row["counted"]] == [extra.key]
+    assert rows[-1]["current"] is True
+    assert not index.left_out
+    with Store.open(path) as store:
+        summary = list(list_rows(summarize(read_walks(store)[1])))
+    for plain in summary:
+        counted = [
+            row["evaluations"] for row in rows if row["name"] == plain["model"] and row["counted"]
+        ]
+        assert plain["evaluations"] == sum(counted) / len(counted) == 150
+
+
+def test_on_a_grid_only_its_populations_are_current(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    text = VARIANTS.replace("[bisect]\nstart = 8", "[grid]\npopulations = [20, 40]")
+    cases = fill_cases(path, text)
+    with Store.create(path) as store:
+        other = cases[0].trials(60)[0]
+        store.append(other, make_record())
+    rows, index = read_table(path, stale=True)
+    assert [row["key"] for row in rows if not row["current"]] == [other.key]
+    assert rows[-1]["name"] == "boa"
+    assert {row["population"] for row in rows if row["counted"]} == {20, 40}
+    assert not index.left_out
+
+
+def test_other_seeds_and_stopping_rules_are_not_current(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    fill_cases(path, VARIANTS.replace("runs = 2", "runs = 3"))
+    with Store.create(path) as store:
+        bind(read_study(VARIANTS, "study.toml", None), store)
+    rows, _ = read_table(path, stale=True)
+    assert {row["seed"] for row in rows if row["current"]} == {1, 2}
+    assert {row["seed"] for row in rows if not row["current"]} == {3}
+    with Store.create(path) as store:
+        bind(read_study(VARIANTS + "[stop]\npatience = 5\n", "study.toml", None), store)
+    rows, index = read_table(path)
+    assert rows == []
+    assert len(index.left_out) == 12
+
+
+def test_trials_of_an_edited_module_are_told_apart_and_left_out(tmp_path: Path) -> None:
+    text = OWN_ONEMAX.replace("optimum = None", "optimum = 99.0")
+    name = write_module(tmp_path, text)
+    study = f"""
+name = "own"
+models = ["umda"]
+[[problems]]
+problem = "{name}:Own"
+sizes = [12]
+runs = 2
+"""
+    path = tmp_path / "study.db"
+    (old,) = fill_cases(path, study, tmp_path)
+    (tmp_path / f"{name}.py").write_text(text + "# edited, and longer\n", encoding="utf-8")
+    assert read_table(path)[0] == []
+    (new,) = fill_cases(path, study, tmp_path)
+    keys = [[trial.key for trial in case.trials(16)] for case in (old, new)]
+    rows, index = read_table(path)
+    assert [row["key"] for row in rows] == keys[1]
+    assert index.left_out == set(keys[0])
+    rows, _ = read_table(path, stale=True)
+    assert [row["key"] for row in rows] == keys[0] + keys[1]
+    assert [row["current"] for row in rows] == [False, False, True, True]
+    assert {(row["family"], row["name"], row["length"]) for row in rows} == {
+        (f"{name}:Own", "umda", 12)
+    }
+
+
+def test_a_trace_is_a_row_a_generation(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    cases = fill_cases(path, VARIANTS)
+    trace = {"generation": [0], "evaluations": [16], "best": [9.0], "mean": [5.0], "epochs": [4.0]}
+    with Store.create(path) as store:
+        more, failed = cases[0].trials(16)
+        store.append(more, make_record(trace=trace))
+        store.append(failed, make_record(make_failure()))
+    trials, _ = read_table(path)
+    rows, _ = read_table(path, traces=True)
+    assert len(rows) == 8 * 2 + 1
+    assert {tuple(row) for row in rows} == {tuple(rows[0])}
+    assert list(rows[0])[9:] == ["generation", "evaluations", "best", "mean", "edges", "epochs"]
+    for row, trial in zip(rows[::2], [*trials[:8], trials[8]], strict=True):
+        assert {name: row[name] for name in list(row)[:9]} == {
+            name: trial[name] for name in list(row)[:9]
+        }
+    assert [row["best"] for row in rows[:2]] == [12.0, 20.0]
+    assert [row["edges"] for row in rows[:2]] == [None, 3.0]
+    assert (rows[-1]["evaluations"], rows[-1]["edges"], rows[-1]["epochs"]) == (16, None, 4.0)
+    assert_same(to_csv(rows), rows)
+    assert to_json(rows) == rows
+
+
+def test_traces_are_read_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "study.db"
+    fill_cases(path, VARIANTS)
+    read: list[str] = []
+    trace = Store.trace
+
+    def note(store: Store, key: str) -> dict[str, list[Any]]:
+        read.append(key)
+        return trace(store, key)
+
+    monkeypatch.setattr(Store, "trace", note)
+    with Store.open(path) as store:
+        rows = list_traces(store)
+        next(rows)
+        assert len(read) == 8 + 1  # all for the columns, and the first
+        assert len(list(rows)) == 15
+        assert len(read) == 16
+
+
+def walk(case: Case, *attempts: tuple[int, list[Outcome]]) -> Walk:
+    """Return the walk of a case with these outcomes at these populations."""
+    known = {
+        trial.key: outcome
+        for population, outcomes in attempts
+        for trial, outcome in zip(case.trials(population), outcomes, strict=False)
+    }
+    made = Walk(case, known)
+    made.advance()
+    return made
+
+
+def test_a_case_has_its_population_and_bounds() -> None:
+    good, bad = make_outcome(evaluations=50, cpu=2.0), make_outcome(False)
+    plan = Bisect(first=8, tolerance=0.3, max_population=16)
+    case = make_case(plan, problem=NK(10, 2, instance=4), instance=4, runs=2, family="nk:k=2")
+    rows = list(
+        list_cases(
+            [
+                walk(case, (8, [bad]), (16, [good, good]), (12, [good, good])),
+                walk(case, (8, [bad]), (16, [good, good])),
+                walk(case, (8, [bad])),
+                walk(case, (8, [good, bad]), (16, [bad])),
+                walk(case, (8, [good, good])),
+                walk(case),
+                walk(case, (8, [bad]), (16, [make_failure()])),
+                walk(make_case(Fixed(20), runs=2), (20, [good, bad])),
+            ]
+        )
+    )
+    bounds = [(row["population"], row["population_low"], row["population_high"]) for row in rows]
+    assert [row["state"] for row in rows] == [
+        *("unfinished", "unfinished", "unfinished", "not solved", "done", "waiting"),
+        *("failed", "done"),
+    ]
+    assert bounds[0] == (None, 8, 12)
+    assert bounds[1:] == [
+        *((None, 8, 16), (None, 8, None), (None, 16, None), (8, None, 8)),
+        *((None, None, None), (None, 8, None), (20, None, None)),
+    ]
+    done = rows[4]
+    assert {name: done[name] for name in list(done)[:11]} == {
+        "family": "nk:k=2",
+        "size": 10,
+        "instance": 4,
+        "name": "umda",
+        "problem": "nk:length=10,k=2,instance=4,neighbors=random",
+        "model": "umda",
+        "replacement": "keep-parents",
+        "tournament": 2,
+        "pairing": "any",
+        "state": "done",
+        "reason": "",
+    }
+    assert (done["runs"], done["solved"], done["evaluations"], done["cpu_total"]) == (2, 2, 50, 2)
+    assert (done["spent_runs"], done["spent_evaluations"], done["spent_cpu"]) == (2, 100, 4.0)
+    assert (rows[3]["evaluations"], rows[3]["spent_runs"]) == (None, 3)
+    assert rows[3]["reason"] == "not solved within population 16"
+    assert {tuple(row) for row in rows} == {tuple(done)}
+    assert_same(to_csv(rows), rows)
+    assert to_json(rows) == rows
+
+
+def test_cases_come_to_the_summary() -> None:
+    study = read_study(VARIANTS, "study.toml", None)
+    known = {
+        trial.key: make_outcome(evaluations=100 + 10 * number)
+        for number, case in enumerate(study.cases)
+        for trial in case.trials(8)
+    }
+    walks = walk_study(study, known)
+    cases, rows = list(list_cases(walks)), list(list_rows(summarize(walks)))
+    assert [(row["name"], row["instance"]) for row in cases] == [
+        *(("boa", 0), ("boa", 1), ("boa-rtr", 0), ("boa-rtr", 1))
+    ]
+    for first, second, row in zip(cases[::2], cases[1::2], rows, strict=True):
+        assert (first["evaluations"] + second["evaluations"]) / 2 == row["evaluations"]
+
+
+def test_pandas_reads_the_bits_as_they_are(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    result = {**make_record().result, "best_bits": "00010111"}
+    with Store.create(tmp_path / "study.db") as store:
+        store.append(make_trial(1), make_record(result=result))
+        rows = list(list_trials(store))
+    for name, write, read in (
+        ("trials.csv", write_csv, pandas.read_csv),
+        ("trials.json", write_json, pandas.read_json),
+    ):
+        with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
+            write(rows, file)
+        table = read(tmp_path / name)
+        assert list(table["best_bits"]) == ["b00010111"]
+        assert table["seed"].tolist() == [1]
