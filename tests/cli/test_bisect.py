@@ -1,5 +1,6 @@
 """`harmonium bisect` as a process of its own: a study of one problem at one size."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -43,7 +44,7 @@ def test_a_bisection_comes_to_the_same_as_a_study(tmp_path: Path) -> None:
     store = tmp_path / "kept.db"
     done = call(*QUICK, "--store", str(store), "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0
-    assert "bisect onemax:length=20: seed 1, 2 of 2 rows done" in done.stdout
+    assert "bisect onemax:length=20: seed 1, finished 2 of 2 rows: 2 solved" in done.stdout
     assert len(figures(done)) == 2
     assert figures(done) == figures(study)
     assert summarize(store) == summarize(tmp_path / "same.db")
@@ -88,7 +89,7 @@ def test_a_bisection_without_a_store_leaves_no_file(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    assert "bisect slow:Slow:length=8: seed 5, 1 of 1 rows done" in done.stdout
+    assert "bisect slow:Slow:length=8: seed 5, finished 1 of 1 rows: 1 solved" in done.stdout
     after = {path.name for path in tmp_path.iterdir()} - {"diary", "__pycache__"}
     assert sorted(after) == before
 
@@ -97,10 +98,10 @@ def test_a_ceiling_is_told(tmp_path: Path) -> None:
     trap = ("bisect", "trap:length=20,order=5", "--model", "umda", "--runs", "2", *SERIAL)
     done = call(*trap, "--max-population", "32", "--store", "trap.db", cwd=tmp_path)
     assert done.returncode == 0
-    assert "0 of 1 rows done" in done.stdout
+    assert "finished 1 of 1 rows: 1 not solved\n" in done.stdout
     assert re.search(r"^ *20 umda +–", done.stdout, re.M)
     assert "not solved within population 32" in done.stdout
-    assert done.stderr == "trap:order=5 20 umda: not solved\n"
+    assert done.stderr == "trap:order=5 20 umda: not solved within population 32\n"
     (row,) = export(tmp_path / "trap.db", "--what", "summary")
     assert (row["state"], row["reason"]) == ("not solved", "not solved within population 32")
     assert row["population"] is None
@@ -119,3 +120,42 @@ def test_a_ceiling_is_told(tmp_path: Path) -> None:
 def test_bad_input_gets_one_clear_line(arguments: str, message: str, tmp_path: Path) -> None:
     assert_refused(call("bisect", *arguments.split(), cwd=tmp_path), message)
     assert not list(tmp_path.iterdir())
+
+
+def test_rows_come_as_json_objects(tmp_path: Path) -> None:
+    done = call(*QUICK, *SERIAL, "--json", "--store", "kept.db", cwd=tmp_path)
+    assert done.returncode == 0
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["model"], row["state"], row["solved"]) for row in rows] == [
+        *(("umda", "done", 3), ("boa", "done", 3))
+    ]
+    assert rows == export(tmp_path / "kept.db", "--what", "summary")
+
+
+def test_tournaments_of_another_size(tmp_path: Path) -> None:
+    run = ("bisect", "onemax:length=12", "--model", "umda", "--runs", "2", *SERIAL)
+    done = call(*run, "--tournament", "4", "--store", "four.db", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = export(tmp_path / "four.db")
+    assert {(row["name"], row["tournament"]) for row in rows} == {("umda", 4)}
+
+
+def test_a_problem_that_raises_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
+    done = call("bisect", "broken:Broken:length=8", "--model", "umda", *SERIAL, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "finished 1 of 1 rows: 1 failed\n" in done.stdout
+    assert done.stderr == (
+        "broken:Broken 8 umda: failed: ValueError: no fuel\n"
+        "harmonium: 1 of 1 rows failed; mend the problem\n"
+    )
+
+
+BROKEN = """
+class Broken:
+    def __init__(self, length):
+        self.length, self.optimum = length, float(length)
+
+    def __call__(self, bits):
+        raise ValueError("no fuel")
+"""

@@ -56,8 +56,8 @@ def test_figures_are_written(store: Path, tmp_path: Path) -> None:
     [
         ("report none.db", "there is no such store"),
         ("report empty.db", "holds no study yet"),
-        ("report text.db", "is no SQLite file"),
-        ("report one.db -o nowhere/page.html", "cannot write the output"),
+        ("report text.db", "text.db: is no store; STORE is the .db file"),
+        ("report one.db -o nowhere/page.html", "nowhere/page.html: cannot be written: No such fi"),
         ("report one.db --format gif", "gif"),
         ("study watch none.db --port 0", "there is no such store"),
         ("study watch empty.db --port 0", "holds no study yet"),

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +22,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from harmonium.studies.driver import bind
 from harmonium.studies.store import SCHEMA, Store
+from harmonium.studies.study import load_study
+from harmonium.studies.trial import execute, read_record
 
 RUN = "from harmonium.cli import main; main()"
 # A shell lets what it runs in the background ignore SIGINT, and children inherit that.
@@ -238,10 +241,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
 
 def test_a_study_ends_with_its_tables(small: Small) -> None:
     shown = small.done.stdout
-    assert "small: seed 1, 8 of 8 rows done" in shown
+    assert "small: seed 1, finished 8 of 8 rows: 8 solved\n" in shown
     assert re.search(r"20 umda +[\d,]+ ±\d+% +[\d,]+ ±\d+% +[\d,]+ +[\d.]+ ±\d+% +3/3", shown)
     assert re.search(r"10 boa .* 4/4", shown)
-    assert re.search(r"boa +-?\d\.\d\d ?±\d\.\d\d \(1\.3\)", shown)
+    assert re.search(r"boa +-?\d\.\d\d(±\d\.\d\d)? \(1\.3\)", shown)
+    assert "nan" not in shown
     assert max(map(len, shown.splitlines())) <= 80
     told = small.done.stderr.splitlines()
     assert len(told) == 8
@@ -258,7 +262,8 @@ def test_the_summary_has_a_row_for_each_size_and_model(small: Small) -> None:
     for row in small.summary:
         assert row["state"] == "done"
         assert row["solved"] == row["runs"] == (4 if row["problem"] == "nk:k=2" else 3)
-        assert row["evaluations_low"] <= row["evaluations"] <= row["evaluations_high"]
+        if row["instances"] == 1:  # of two there is no interval
+            assert row["evaluations_low"] <= row["evaluations"] <= row["evaluations_high"]
         assert row["unique_evaluations"] <= row["evaluations"]
 
 
@@ -280,7 +285,7 @@ def test_status_shows_the_tables_of_a_store(small: Small) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     head, _, rest = done.stdout.partition("\n")
     count = len(read_trials(small.store))
-    assert head == f"small: seed 1, 8 of 8 rows done, {count} trials stored"
+    assert head == f"small: seed 1, finished 8 of 8 rows: 8 solved; {count} trials stored"
     assert rest == small.done.stdout.partition("\n")[2]
 
 
@@ -296,7 +301,8 @@ def test_export_writes_trials_summary_and_laws_as_csv_and_json(
     for row in trials:
         result = json.loads(stored[row["key"]]["result"])
         assert row["solved"] is result["solved"]
-        assert row["best_bits"] == result["best_bits"]
+        assert row["best_bits"] == f"b{result['best_bits']}"
+        assert row["current"] is True
         assert row["cpu_total"] == result["cpu_seconds"]["total"]
     laws = export(small.store, "--what", "scaling")
     assert laws[0]["sizes"] == "10 20"
@@ -308,15 +314,101 @@ def test_export_writes_trials_summary_and_laws_as_csv_and_json(
     done = call("study", "export", str(small.store), "-o", str(file))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     with file.open(encoding="utf-8", newline="") as lines:
-        assert list(csv.DictReader(lines)) == [_as_text(row) for row in trials]
+        for texts, row in zip(csv.DictReader(lines), trials, strict=True):
+            assert list(texts) == list(row)
+            assert [texts[name] for name in ("key", "name", "counted", "best_bits")] == [
+                str(row[name]) for name in ("key", "name", "counted", "best_bits")
+            ]
+            assert float(texts["cpu_total"]) == row["cpu_total"]
     done = call("study", "export", str(small.store), "--what", "summary")
     names = next(csv.reader(io.StringIO(done.stdout)))
     assert {"cpu_building_low", "peak_memory", *small.summary[0]} <= set(names)
     assert len(done.stdout.splitlines()) == 1 + len(small.summary)
 
 
-def _as_text(row: Mapping[str, Any]) -> dict[str, str]:
-    return {name: "" if value is None else str(value) for name, value in row.items()}
+def test_export_says_which_runs_counted(small: Small) -> None:
+    trials = export(small.store)
+    for row in small.summary:
+        counted = [
+            trial["evaluations"]
+            for trial in trials
+            if trial["counted"]
+            and (trial["family"], trial["length"], trial["name"])
+            == (row["problem"], row["size"], row["model"])
+        ]
+        assert len(counted) == row["runs"]
+        assert sum(counted) / len(counted) == pytest.approx(row["evaluations"], rel=1e-12)
+    assert not all(trial["counted"] for trial in trials)
+
+
+def test_export_gives_each_case_and_each_generation(small: Small) -> None:
+    cases = export(small.store, "--what", "cases")
+    assert [(row["size"], row["instance"]) for row in cases if row["family"] == "nk:k=2"] == [
+        *((8, 0), (8, 1), (10, 0), (10, 1))
+    ]
+    for row in small.summary:
+        found = [
+            case["population"]
+            for case in cases
+            if (case["family"], case["size"], case["name"])
+            == (row["problem"], row["size"], row["model"])
+        ]
+        assert sum(found) / len(found) == row["population"]
+    for case in cases:
+        assert case["population_high"] == case["population"]
+        assert (case["population_low"] or 0) < case["population"]
+    traces = export(small.store, "--what", "traces")
+    stored = read_trials(small.store)
+    lengths = [len(json.loads(zlib.decompress(row["trace"]))["best"]) for row in stored.values()]
+    assert len(traces) == sum(lengths)
+    last = {row["key"]: row for row in traces}
+    for trial in export(small.store):
+        assert last[trial["key"]]["evaluations"] == trial["evaluations"]
+        assert last[trial["key"]]["best"] == trial["best_fitness"]
+        assert last[trial["key"]]["name"] == trial["name"]
+
+
+OWN = """
+class Own:
+    def __init__(self, length):
+        self.length, self.optimum = length, float(length)
+
+    def __call__(self, bits):
+        return bits.sum(axis=1).astype(float)
+"""
+
+
+def test_trials_of_an_edited_module_are_left_out_unless_asked(tmp_path: Path) -> None:
+    module, text = tmp_path / "own.py", TINY.replace("onemax", "own:Own")
+    module.write_text(OWN, encoding="utf-8")
+    (tmp_path / "tiny.toml").write_text(text, encoding="utf-8")
+    run = ("study", "run", "tiny.toml", "--engine", "serial")
+    store = tmp_path / "tiny.db"
+    assert call(*run, cwd=tmp_path).returncode == 0
+    before = export(store)
+    module.write_text(OWN + "# edited\n", encoding="utf-8")
+    assert call(*run, cwd=tmp_path).returncode == 0
+    done = call("study", "export", str(store), "--format", "json")
+    assert done.stderr == (
+        f"harmonium: {len(before)} trials are not of the study as it is now, and left out; "
+        "--all keeps them\n"
+    )
+    after = json.loads(done.stdout)
+    assert not {row["key"] for row in after} & {row["key"] for row in before}
+    everything = export(store, "--all")
+    assert [row["key"] for row in everything] == [row["key"] for row in before + after]
+    assert [row["current"] for row in everything] == [False] * len(before) + [True] * len(after)
+    assert {row["family"] for row in everything} == {"own:Own"}
+    module.unlink()  # what is stored can still be had
+    shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    done = call("study", "export", str(store), "--format", "json")
+    assert done.returncode == 0
+    assert "there is no module 'own'" in done.stderr
+    assert "so all trials are written, without name, family, counted and current" in done.stderr
+    assert done.stderr.count("\n") == 1
+    rows = json.loads(done.stdout)
+    assert [row["key"] for row in rows] == [row["key"] for row in everything]
+    assert {(row["name"], row["current"]) for row in rows} == {(None, None)}
 
 
 @pytest.mark.parametrize(
@@ -354,7 +446,8 @@ def test_a_running_study_can_be_read_but_not_run_twice(tmp_path: Path) -> None:
         stored = read_trials(store)
         status = call("study", "status", str(store))
         assert (status.returncode, status.stderr) == (0, "")
-        assert f"of 3 rows done, {len(stored)} trials stored" in status.stdout
+        assert re.search(rf"finished \d of 3 rows.*; {len(stored)} trials stored", status.stdout)
+        assert "unfinished" not in status.stdout
         assert re.search(r"\d umda +– +(running|waiting)\n", re.sub(" +\n", "\n", status.stdout))
         assert [row["key"] for row in export(store)] == list(stored)
         second = call("study", "run", str(file), "--store", str(store))
@@ -362,7 +455,7 @@ def test_a_running_study_can_be_read_but_not_run_twice(tmp_path: Path) -> None:
         release(tmp_path)
         shown, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    assert "slow: seed 1, 3 of 3 rows done" in shown
+    assert "slow: seed 1, finished 3 of 3 rows: 3 solved" in shown
     assert read_trials(store).keys() > stored.keys()
     assert len(read_diary(tmp_path)) == len(read_trials(store))  # each trial was run once
 
@@ -421,7 +514,7 @@ def test_a_worker_that_dies_is_replaced_and_its_trial_run_again(tmp_path: Path) 
     assert done.returncode == 0
     assert "harmonium: " not in done.stderr
     assert "Traceback" not in done.stderr
-    assert "3 of 3 rows done" in done.stdout
+    assert "finished 3 of 3 rows: 3 solved\n" in done.stdout
     assert count_faults(tmp_path) == 1
     assert {row["status"] for row in read_trials(tmp_path / "faulty.db").values()} == {"done"}
 
@@ -431,23 +524,23 @@ def test_a_trial_that_always_kills_its_worker_fails_and_the_study_goes_on(tmp_pa
     write_faulty(tmp_path, "os._exit(7)")
     store = tmp_path / "faulty.db"
     done = run_faulty(tmp_path, "--workers", "1")
-    assert done.returncode == 0
+    assert done.returncode == 3
     assert done.stderr.endswith(COMPLAINT)
-    assert "faulty:Faulty 11 umda: failed\n" in done.stderr
-    assert "2 of 3 rows done" in done.stdout
+    assert "faulty:Faulty 11 umda: failed: WorkerDied: the worker died 3 times" in done.stderr
+    assert "finished 3 of 3 rows: 2 solved, 1 failed\n" in done.stdout
     assert count_faults(tmp_path) == 3
     before = read_starts(store)
     (failed,) = [row for row in read_trials(store).values() if row["status"] == "failed"]
     assert failed["error"] == ("WorkerDied: the worker died 3 times, at last with exit code 7")
     (tmp_path / "mended").touch()  # without --retry-failed nobody looks
     again = run_faulty(tmp_path, "--engine", "serial")
-    assert (again.returncode, again.stdout) == (0, done.stdout)
+    assert (again.returncode, again.stdout) == (3, done.stdout)
     assert again.stderr.endswith(COMPLAINT)
     assert read_starts(store) == before
     retried = run_faulty(tmp_path, "--engine", "serial", "--retry-failed")
     assert retried.returncode == 0
     assert "harmonium: " not in retried.stderr
-    assert "3 of 3 rows done" in retried.stdout
+    assert "finished 3 of 3 rows: 3 solved\n" in retried.stdout
     assert count_faults(tmp_path) == 3
     after = read_starts(store)
     assert {key for key in before if before[key] != after[key]} == {failed["key"]}
@@ -457,10 +550,11 @@ def test_a_trial_that_always_kills_its_worker_fails_and_the_study_goes_on(tmp_pa
 def test_a_problem_that_raises_fails_and_the_study_goes_on(tmp_path: Path) -> None:
     write_faulty(tmp_path, 'raise ValueError("out of [bold]fuel")')
     done = run_faulty(tmp_path, "--workers", "1")
-    assert done.returncode == 0
+    assert done.returncode == 3
     assert done.stderr.endswith(COMPLAINT)
+    assert "faulty:Faulty 11 umda: failed: ValueError: out of [bold]fuel\n" in done.stderr
     assert "Traceback" not in done.stderr
-    assert "2 of 3 rows done" in done.stdout
+    assert "finished 3 of 3 rows: 2 solved, 1 failed\n" in done.stdout
     assert "ValueError: out of" in done.stdout
     status = call("study", "status", "--failures", "faulty.db", cwd=tmp_path)
     assert status.returncode == 0
@@ -473,13 +567,83 @@ def test_a_problem_that_raises_fails_and_the_study_goes_on(tmp_path: Path) -> No
     assert failed["evaluations"] is None
 
 
+UNSOLVABLE = """
+name = "unsolvable"
+models = ["umda"]
+[bisect]
+max_population = 16
+[[problems]]
+problem = "trap:order=5"
+sizes = [30]
+runs = 2
+[[problems]]
+problem = "onemax"
+sizes = [8]
+runs = 2
+[[problems]]
+problem = "nk:k=4"
+sizes = [30]
+instances = 2
+runs = 2
+"""
+
+
+def test_rows_that_cannot_be_solved_are_finished(tmp_path: Path) -> None:
+    (tmp_path / "hard.toml").write_text(UNSOLVABLE, encoding="utf-8")
+    done = call("study", "run", "hard.toml", "--engine", "serial", cwd=tmp_path)
+    assert done.returncode == 0
+    words = "unsolvable: seed 1, finished 3 of 3 rows: 1 solved, 2 not solved"
+    assert done.stdout.startswith(f"{words}\n")
+    assert "trap:order=5 30 umda: not solved within population 16\n" in done.stderr
+    reason = "not solved within population 16 in 2 of 2 instances"
+    assert f"nk:k=4 30 umda: {reason}\n" in done.stderr
+    assert f"- nk:k=4, n = 30, umda: {reason}.\n" in done.stdout
+    status = call("study", "status", "hard.db", cwd=tmp_path)
+    assert status.stdout.startswith(f"{words}; ")
+
+
+def test_nothing_runs_where_nobody_drives(small: Small, tmp_path: Path) -> None:
+    store, file = tmp_path / "part.db", small.file
+    study = load_study(file)
+    with Store.open(small.store) as full, Store.create(store) as part:
+        bind(study, part)
+        outcome = full.outcomes()
+        for trial in study.cases[0].trials(16)[:1] + study.cases[4].trials(16)[:1]:
+            assert trial.key in outcome
+            part.append(trial, read_record(execute(trial.spec, None)))
+        during = call("study", "status", str(store)).stdout
+    after = call("study", "status", str(store)).stdout
+    head = "small: seed 1, finished 0 of 8 rows; 2 trials stored\n"
+    assert during.startswith(head)
+    assert after.startswith(head)
+    assert (during.count("running"), during.count("unfinished")) == (2, 0)
+    assert (after.count("running"), after.count("unfinished")) == (0, 2)
+    assert after.count("waiting") == during.count("waiting") == 6
+    states = [row["state"] for row in export(store, "--what", "summary")]
+    assert (states.count("unfinished"), states.count("waiting")) == (2, 6)
+
+
+def test_a_file_that_cannot_be_written_is_named(small: Small, tmp_path: Path) -> None:
+    out = tmp_path / "nowhere" / "trials.csv"
+    done = call("study", "export", str(small.store), "-o", str(out))
+    assert_refused(done, f"{out}: cannot be written: No such file or directory")
+
+
+def test_a_study_file_is_no_store_but_may_have_one(small: Small, tmp_path: Path) -> None:
+    shutil.copy(small.file, tmp_path / "small.toml")
+    shutil.copy(small.store, tmp_path / "small.db")
+    for words in (("study", "status"), ("study", "export"), ("study", "watch"), ("report",)):
+        done = call(*words, "small.toml", cwd=tmp_path)
+        assert_refused(done, "`harmonium study run` writes (here small.db?)")
+
+
 def test_a_long_reason_leaves_the_table_readable(tmp_path: Path) -> None:
     write_faulty(tmp_path, 'raise ValueError("out of " + "very " * 20 + "good fuel")')
     done = run_faulty(tmp_path, "--engine", "serial")
-    assert done.returncode == 0
+    assert done.returncode == 3
     assert re.search(r"^ *11 umda +–", done.stdout, re.M)
     assert "ValueError: out of very" in done.stdout
-    assert re.search(r"10 umda +[\d,]+ ±\d+% +[\d,]+ ±\d+% +[\d,]+ +[\d.]+ ±\d+% +2/2", done.stdout)
+    assert re.search(r"10 umda +≤ 8 +[\d,]+ ±\d+% +[\d,]+ +[\d.]+ ±\d+% +2/2", done.stdout)
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
@@ -518,6 +682,9 @@ def test_a_bad_study_file_gets_one_clear_line(text: str, message: str, tmp_path:
         ("run tiny.toml --engine serial --scheduler tcp://127.0.0.1:1", "--scheduler needs --en"),
         ("run tiny.toml --store tiny.toml", "tiny.toml: is no SQLite file, or a damaged one"),
         ("status none.db", "none.db: there is no such store; `harmonium study run` makes one"),
+        ("status tiny.toml", "tiny.toml: is no store; STORE is the .db file that `harmonium study"),
+        ("export tiny.toml", "tiny.toml: is no store; STORE is the .db file that `harmonium study"),
+        ("export none.db --what cases --all", "--all is for --what trials and traces; cases has"),
     ],
 )
 def test_bad_arguments_get_one_clear_line(arguments: str, message: str, tmp_path: Path) -> None:
@@ -619,7 +786,7 @@ def test_a_terminal_sees_the_rows_under_way(tmp_path: Path) -> None:
         [sys.executable, "-c", RUN, "study", "run", str(file), "--workers", "2"],
         stdout=subprocess.DEVNULL,
         stderr=follower,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "150"},
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
         cwd=tmp_path,
     )
     os.close(follower)
@@ -636,7 +803,9 @@ def test_a_terminal_sees_the_rows_under_way(tmp_path: Path) -> None:
     assert process.wait() == 0
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
     assert "preparing: kernels are compiled on first use" in shown
-    assert re.search(r"slow: \d of 3 rows done, \d+ trials run in [\d.]+ (ms|s)", shown)
-    assert re.search(r"bounds +population +runs +evaluations +left", shown)
-    assert re.search(r"slow:Slow 10 umda +6 … ∞ +16 +\d of 4 +[\d,]+ +\?", shown)
-    assert re.search(r"slow:Slow \d+ umda +\d+ … \d+ +\d+ +\d of 4 +[\d,]+ +≤ [\d.]+ (ms|s)", shown)
+    assert re.search(r"slow: finished \d of 3 rows", shown)
+    assert re.search(r"\d+ trials run in (< 1|\d+) s", shown)
+    assert re.search(r"bounds +pop\. +runs +evals +left", shown)
+    assert re.search(r"slow:Slow 10 umda +6…∞ +16 +\d/4 +[\d,]+ +\?", shown)
+    assert re.search(r"slow:Slow \d+ umda +\d+…\d+ +\d+ +\d/4 +[\d,]+ +(~\d+|< 1) s", shown)
+    assert max(len(line.rstrip()) for line in re.split(r"[\r\n]+", shown)) <= 80

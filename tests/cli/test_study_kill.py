@@ -137,8 +137,8 @@ def test_an_interrupt_finishes_what_is_under_way_and_says_how_to_go_on(
         wait_until(lambda: not find_group(process.pid), "its workers end")
     assert (process.returncode, shown) == (1, "")
     told = re.fullmatch(
-        r"harmonium: stopped; (\d+) trials were run and are stored in slow.db, (\d) of 3 cases are "
-        r"left. To go on: harmonium (.*)\n",
+        r"(?:slow:Slow .*\n)*harmonium: stopped; (\d+) trials were run and are stored in slow.db; "
+        r"(finished \d of 3 rows(?:: \d solved)?). To go on: harmonium (.*)\n",
         errors,
     )
     assert told, errors
@@ -146,6 +146,9 @@ def test_an_interrupt_finishes_what_is_under_way_and_says_how_to_go_on(
     assert int(told[1]) == len(starts)
     assert len(read_diary(tmp_path)) == len(starts)  # what was begun was finished
     assert check_integrity(store) == "ok"
+    status = call("study", "status", str(store)).stdout
+    assert status.startswith(f"slow: seed 1, {told[2]}; {told[1]} trials stored\n")
+    assert "running" not in status
     done = call(*shlex.split(told[3]), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     now = read_starts(store)
@@ -341,7 +344,7 @@ def test_a_dask_worker_that_is_killed_changes_nothing(
         release(tmp_path)
         shown, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    assert "slow: seed 1, 3 of 3 rows done" in shown
+    assert "slow: seed 1, finished 3 of 3 rows: 3 solved" in shown
     assert "Traceback" not in errors
     assert "harmonium: " not in errors
     now = read_starts(store)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from harmonium.cli.study import StoreArgument, app
+from harmonium.cli.study import StoreArgument, app, check_store
 from harmonium.cli.terminal import messages, output
 from harmonium.specs import SpecError
 
@@ -31,8 +31,13 @@ def report(
     """Write the report of a study as one HTML file; of a running one, too."""
     from harmonium.reports import write_report  # noqa: PLC0415  # charts take a second to import
 
+    check_store(store)
     path = out or Path(store.with_suffix(".html").name)
-    written = write_report(store, path, figures, form)
+    try:
+        written = write_report(store, path, figures, form)
+    except OSError as error:
+        where = str(error.filename or path).removesuffix(".part")
+        raise SpecError(f"{where}: cannot be written: {error.strerror}") from error
     console = output()
     console.print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
     if figures is not None:
@@ -53,6 +58,7 @@ def watch(
     """Serve the report of a study on this machine, and renew it while the study runs."""
     from harmonium.reports.watch import Server  # noqa: PLC0415  # charts take a second to import
 
+    check_store(store)
     try:
         server = Server(store, port)
     except OSError as error:

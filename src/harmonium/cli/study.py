@@ -1,22 +1,35 @@
 """`harmonium study run | status | export`: many trials, resumable, summed up."""
 
+import gc
 import shlex
+import sqlite3
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TextIO
 
 import typer
 
-from harmonium.cli.study_tables import show_failures, show_study
+from harmonium.cli.study_tables import describe_progress, show_failures, show_study
 from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.search.compiling import compile_kernels
-from harmonium.studies.driver import Driver, Stopped, bind, read_rows
+from harmonium.specs import SpecError
+from harmonium.studies.driver import Driver, Stopped, bind, read_rows, read_walks
 from harmonium.studies.engines import ENGINES, check_engine, open_engine
-from harmonium.studies.export import list_laws, list_rows, list_trials, write_csv, write_json
+from harmonium.studies.export import (
+    Index,
+    list_cases,
+    list_laws,
+    list_rows,
+    list_traces,
+    list_trials,
+    write_csv,
+    write_json,
+)
 from harmonium.studies.scaling import fit_laws
-from harmonium.studies.store import Store
+from harmonium.studies.store import Store, StoreError
 from harmonium.studies.study import Study, load_study
 from harmonium.studies.summary import Row, summarize
 
@@ -33,7 +46,9 @@ SchedulerOption = Annotated[
     str | None,
     typer.Option(help="Address of a Dask scheduler, for --engine dask.", metavar="tcp://HOST:PORT"),
 ]
-StoreArgument = Annotated[Path, typer.Argument(help="The store, an SQLite file.", metavar="STORE")]
+StoreArgument = Annotated[
+    Path, typer.Argument(help="The store, the .db file of `study run`.", metavar="STORE")
+]
 
 
 @app.command("run")
@@ -54,7 +69,11 @@ def run_study(
         bool, typer.Option("--retry-failed", help="Run trials again that are stored as failed.")
     ] = False,
 ) -> int:
-    """Run the study of FILE, or what its store still misses of it, and show the result."""
+    """Run the study of FILE, or what its store still misses of it, and show the result.
+
+    Exit codes: 0 all rows are finished, solved or not; 1 interrupted; 2 bad input; 3 finished, but
+    rows failed by an error of their problem.
+    """
     study = load_study(file)
     path = store or Path(file.with_suffix(".db").name)
     options = {"--store": store, "--workers": workers, "--scheduler": scheduler}
@@ -62,6 +81,10 @@ def run_study(
     given = [str(word) for pair in options.items() if pair[1] is not None for word in pair]
     again = shlex.join(["harmonium", "study", "run", str(file), *given])
     return carry_out(study, path, engine, workers, scheduler, again, retry_failed=retry_failed)
+
+
+Show = Callable[[Study, Sequence[Row]], None]
+"""Prints the result of a study that has ended."""
 
 
 def carry_out(
@@ -73,8 +96,13 @@ def carry_out(
     again: str,
     *,
     retry_failed: bool = False,
+    kept: bool = True,
+    show: Show | None = None,
 ) -> int:
-    """Run a study on its store, show where it is and how it ended; return the exit code."""
+    """Run a study on its store, show where it is and how it ended; return the exit code.
+
+    `again` is how to go on; a store that is not `kept` is nothing to speak of.
+    """
     if scheduler is not None and engine == "processes":
         engine = "dask"
     check_engine(engine, workers, scheduler)
@@ -89,16 +117,18 @@ def carry_out(
             else:
                 _run(driver, engine, workers, scheduler)
         except (Stopped, KeyboardInterrupt):
-            unfinished = sum(walk.found is None for walk in driver.walks)
             complain(
-                f"stopped; {driver.ran} trials were run and are stored in {path}, {unfinished} of "
-                f"{len(driver.walks)} cases are left. To go on: {again}"
+                f"stopped; {driver.ran:,} trials were run{f' and are stored in {path}' * kept}; "
+                f"{describe_progress(summarize(driver.walks))}. To go on: {again}"
             )
             return 1
     rows = summarize(driver.walks)
+    (show or _show_tables)(study, rows)
+    return 3 if _report_failures(rows, path if kept else None) else 0
+
+
+def _show_tables(study: Study, rows: Sequence[Row]) -> None:
     output().print(show_study(study, rows))
-    _report_failures(rows, path)
-    return 0
 
 
 def _run(driver: Driver, engine: str, workers: int | None, scheduler: str | None) -> None:
@@ -117,16 +147,50 @@ def show_status(
     ] = False,
 ) -> int:
     """Show how far a study is and what it has found so far; a running one too."""
-    with Store.open(store) as opened:
+    with open_store(store) as opened:
         study, rows = read_rows(opened)
-        output().print(show_study(study, rows, trials=len(opened)))
+        output().print(show_study(study, rows, len(opened), running=_is_running(store)))
         if failures:
             show_failures(opened, output())
     _report_failures(rows, store)
     return 0
 
 
-What = Literal["trials", "summary", "scaling"]
+def open_store(path: Path) -> Store:
+    """Open a store for reading; of any other file say what is expected."""
+    check_store(path)
+    return Store.open(path)
+
+
+def check_store(path: Path) -> None:
+    """Refuse a file that is no store, such as a study file."""
+    if not path.is_file():
+        return  # that is for the store to say
+    with path.open("rb") as file:
+        start = file.read(16)
+    if start != b"SQLite format 3\0":
+        meant = path.with_suffix(".db")
+        hint = f" (here {meant}?)" if meant != path and meant.is_file() else ""
+        raise StoreError(
+            f"{path}: is no store; STORE is the .db file that `harmonium study run` writes{hint}"
+        )
+
+
+def _is_running(path: Path) -> bool:
+    """Whether a driver holds its lock on a store; one that was killed holds none."""
+    whole = path.resolve()
+    lock = whole.with_name(f"{whole.name}-driver")  # as the store makes it
+    if not lock.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{lock.as_uri()}?mode=ro", uri=True, timeout=0.0)) as held:
+            held.execute("SELECT count(*) FROM sqlite_schema")
+    except sqlite3.Error as error:
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return False
+
+
+What = Literal["trials", "traces", "cases", "summary", "scaling"]
 
 
 @app.command("export")
@@ -138,28 +202,79 @@ def export_study(
     what: Annotated[
         What,
         typer.Option(
-            help="A row for each trial, for each problem size and model, or each scaling law."
+            help="A row for each trial; for each generation of each trial; for each problem "
+            "instance and model; for each problem size and model; or for each scaling law."
         ),
     ] = "trials",
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Keep trials and traces that the study has no use for any more."
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="The file.", show_default="standard output"),
     ] = None,
 ) -> int:
     """Write a study's tables to a file or to standard output."""
-    with Store.open(store) as opened:
-        if what == "trials":
-            rows: Iterable[dict[str, Any]] = list_trials(opened)
-        else:
-            summary = read_rows(opened)[1]
-            rows = list_rows(summary) if what == "summary" else list_laws(fit_laws(summary))
-        write = write_csv if form == "csv" else write_json
-        if out is None:
-            write(rows, sys.stdout)
-        else:
-            with out.open("w", encoding="utf-8", newline="") as file:
-                write(rows, file)
+    if everything and what not in ("trials", "traces"):
+        raise SpecError(f"--all is for --what trials and traces; {what} has nothing else to show")
+    write = write_csv if form == "csv" else write_json
+    with _uncollected(), open_store(store) as opened, opened.frozen():
+        index = _make_index(opened) if what in ("trials", "traces") else None
+        with nullcontext(sys.stdout) if out is None else _create(out) as file:
+            write(_list(what, opened, index, everything), file)
+    if index is not None and index.left_out:
+        complain(
+            f"{len(index.left_out):,} trials are not of the study as it is now, and left out; "
+            "--all keeps them"
+        )
     return 0
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let the garbage collector rest: it would go through all outcomes for cycles none has."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _list(
+    what: What, store: Store, index: Index | None, everything: bool
+) -> Iterable[dict[str, Any]]:
+    """Return the rows of a table."""
+    match what:
+        case "trials":
+            return list_trials(store, index, stale=everything)
+        case "traces":
+            return list_traces(store, index, stale=everything)
+        case "cases":
+            return list_cases(read_walks(store)[1])
+        case "summary":
+            return list_rows(read_rows(store)[1])
+    return list_laws(fit_laws(read_rows(store)[1]))
+
+
+def _make_index(store: Store) -> Index | None:
+    """Return where trials stand in their study, or none where it cannot be made again."""
+    try:
+        return Index(read_walks(store)[1])
+    except SpecError as error:
+        complain(f"{error}; so all trials are written, without name, family, counted and current")
+        return None
+
+
+@contextmanager
+def _create(path: Path) -> Iterator[TextIO]:
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            yield file
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _compile(study: Study) -> None:
@@ -170,10 +285,14 @@ def _compile(study: Study) -> None:
         compile_kernels(study.cases[0].problem, eda)
 
 
-def _report_failures(rows: list[Row], path: Path) -> None:
+def _report_failures(rows: Sequence[Row], path: Path | None) -> bool:
+    """Say how many rows failed, if any did."""
     failed = [row for row in rows if row.state == "failed"]
     if failed:
-        complain(
-            f"{len(failed)} of {len(rows)} rows failed; see harmonium study status --failures "
-            f"{path}; mend the problem and run with --retry-failed"
+        remedy = (
+            f"see harmonium study status --failures {path}; mend the problem and run with "
+            "--retry-failed"
         )
+        words = f"{len(failed)} of {len(rows)} rows failed"
+        complain(f"{words}; mend the problem" if path is None else f"{words}; {remedy}")
+    return bool(failed)

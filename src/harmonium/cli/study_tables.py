@@ -1,6 +1,8 @@
 """The tables and sentences a study ends with, on the terminal."""
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -9,7 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from harmonium.studies.export import flatten
+from harmonium.studies.export import flatten, name_state
 from harmonium.studies.prose import (
     choose_prices,
     describe_crossing,
@@ -22,19 +24,20 @@ from harmonium.studies.prose import (
 from harmonium.studies.scaling import Law, find_crossings, find_prices, fit_laws
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study
-from harmonium.studies.summary import Metric, Row
+from harmonium.studies.summary import Estimate, Metric, Row
 
 
-def show_study(study: Study, rows: Sequence[Row], trials: int | None = None) -> Group:
+def show_study(
+    study: Study, rows: Sequence[Row], trials: int | None = None, *, running: bool = False
+) -> Group:
     """Return head, rows, scaling laws, crossings and prices."""
-    done = sum(row.state == "done" for row in rows)
-    head = f"{study.name}: seed {study.seed}, {done} of {len(rows)} rows done"
-    parts: list[Any] = [Text(head if trials is None else f"{head}, {trials:,} trials stored")]
-    parts += [list_rows(rows), Text(_ROWS)]
+    head = f"{study.name}: seed {study.seed}, {describe_progress(rows)}"
+    parts: list[Any] = [Text(head if trials is None else f"{head}; {trials:,} trials stored")]
+    parts += [list_rows(rows, running=running), Text(_ROWS)]
     if any(row.state == "done" and row.reason for row in rows):
         parts.append(Text(_CUT))
     parts += [
-        Text(f"- {row.family}, n = {row.size}, {row.model}: {_shorten(row.reason)}.")
+        Text(f"- {row.family}, n = {row.size}, {row.model}: {explain(row)}.")
         for row in rows
         if row.state != "done" and row.reason
     ]
@@ -47,6 +50,37 @@ def show_study(study: Study, rows: Sequence[Row], trials: int | None = None) -> 
     ]
     parts += [Text(f"- {sentence}") for sentence in sentences]
     return Group(*parts)
+
+
+def describe_progress(rows: Sequence[Row]) -> str:
+    """Say how many rows are finished, and how: "finished 7 of 9 rows: 5 solved, 2 not solved"."""
+    return count_ends((row for row in rows if is_finished(row)), len(rows))
+
+
+def count_ends(finished: Iterable[Row], rows: int) -> str:
+    """Say how so many of the rows have ended."""
+    ends = [_name_end(row) for row in finished]
+    words = ("solved", "measured", "not solved", "failed")
+    counts = ", ".join(f"{ends.count(word):,} {word}" for word in words if word in ends)
+    return f"finished {len(ends):,} of {rows:,} rows" + (f": {counts}" if counts else "")
+
+
+def is_finished(row: Row) -> bool:
+    """Whether nothing of a row is left to run."""
+    return row.instances_done == row.instances
+
+
+def explain(row: Row) -> str:
+    """Say in one line why a row is not done."""
+    reason = re.sub(r" \((\d+) of (\d+) instances\)$", r" in \1 of \2 instances", row.reason)
+    return reason if len(reason) <= 200 else f"{reason[:200]}…"
+
+
+def _name_end(row: Row) -> str:
+    """Return how a row has ended; with a given population nothing has to be solved."""
+    if row.state == "done":
+        return "solved" if row.given is None else "measured"
+    return row.state
 
 
 def show_failures(store: Store, console: Console) -> None:
@@ -66,7 +100,7 @@ _CUT = "* A ceiling was reached before the tolerance: the population may be larg
 _LAWS = "Exponents e of value = c·n^e ± half of a 95 % interval by bootstrap (in the paper)."
 
 
-def list_rows(rows: Sequence[Row]) -> Table:
+def list_rows(rows: Sequence[Row], *, running: bool = False) -> Table:
     """Return a line for each problem size and model, under a line for each problem."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("problem, size and model", overflow="fold")
@@ -78,29 +112,32 @@ def list_rows(rows: Sequence[Row]) -> Table:
         for row in group:
             number = "" if row.size == size else str(row.size)
             size = row.size
-            table.add_row(Text(f"{number:>6} {row.model}"), *_list_figures(row))
+            table.add_row(Text(f"{number:>6} {row.model}"), *_list_figures(row, running))
     return table
 
 
-def _shorten(reason: str) -> str:
-    return reason if len(reason) <= 200 else f"{reason[:200]}…"
-
-
-def _list_figures(row: Row) -> list[str | Text]:
+def _list_figures(row: Row, running: bool) -> list[str | Text]:
     if row.state != "done":
-        words: str = row.state
-        if row.state == "running" and row.instances > 1:
-            words = f"{row.instances_done} of {row.instances} inst."
+        words: str = row.state if running else name_state(row.state)
+        if row.instances_done and not is_finished(row):
+            words += f", {row.instances_done}/{row.instances}"
         return ["–" if row.given is None else format_count(row.given), Text(words), "", "", ""]
     population = row.estimate("population")
-    known = "" if row.given is not None or population is None else format_spread(population)
     return [
-        f"{format_estimate(population, format_count)}{known}",
-        format_estimate(row.estimate("evaluations"), format_count, spread=True),
+        _write(population, format_count) if row.given is None else format_count(row.given),
+        _write(row.estimate("evaluations"), format_count),
         format_estimate(row.estimate("unique_evaluations"), format_count),
-        format_estimate(row.estimate("cpu_total"), format_seconds, spread=True),
+        _write(row.estimate("cpu_total"), format_seconds),
         f"{row.solved}/{row.runs}" + (" *" if row.reason else ""),
     ]
+
+
+def _write(estimate: Estimate | None, write: Callable[[float], str]) -> str:
+    """Return a mean and its spread, as far as its bounds are known; the report does the same."""
+    words = format_estimate(estimate, write)
+    if estimate is None or math.isnan(estimate.high):
+        return words
+    return f"{words}{format_spread(estimate)}" if estimate.known else f"≤ {words}"
 
 
 def _list_laws(laws: Sequence[Law]) -> Table:
@@ -127,4 +164,5 @@ def _format_law(law: Law | None) -> str:
         return "–"
     beside = "" if law.paper is None else f" ({law.paper:.1f})"
     wide = (law.exponent.high - law.exponent.low) / 2
-    return f"{law.exponent.mean:.2f}±{wide:.2f}{beside}"
+    spread = f"±{wide:.2f}" if law.exponent.known else ""
+    return f"{law.exponent.mean:.2f}{spread}{beside}"

@@ -1,0 +1,222 @@
+"""The live view of a study: it fits 80 columns, and its columns stay where they are."""
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from harmonium import NK, OneMax
+from harmonium.cli.study_tables import count_ends, describe_progress, explain
+from harmonium.cli.study_view import View, describe_end, estimate_left, format_time
+from harmonium.studies.driver import Driver
+from harmonium.studies.plans import Bisect, Case, Fixed, Walk
+from harmonium.studies.store import Outcome
+from harmonium.studies.summary import Row, summarize
+from tests.studies.made import make_case, make_failure, make_outcome
+
+PLAN = Bisect(first=16, max_population=32)
+
+
+@dataclass
+class Pretended:
+    """A driver that runs nothing: its walks are led by hand."""
+
+    walks: list[Walk]
+    busy: list[Walk] = field(default_factory=list)
+    ran: int = 12
+    failed: int = 0
+    reused: int = 0
+    started: float = 0.0
+    stopping: bool = False
+    study: Any = field(default_factory=lambda: SimpleNamespace(name="a study"))
+
+    def flying(self, walk: Walk) -> int:
+        return int(any(walk is one for one in self.busy))
+
+
+def walk(case: Case, known: dict[str, Outcome] | None = None) -> Walk:
+    made = Walk(case, {} if known is None else known)
+    made.advance()
+    return made
+
+
+def know(case: Case, population: int, *outcomes: Outcome) -> dict[str, Outcome]:
+    return dict(zip((trial.key for trial in case.trials(population)), outcomes, strict=False))
+
+
+def draw(driver: Pretended, width: int = 80) -> list[str]:
+    """Return the lines of the view, without blanks at their ends."""
+    file = io.StringIO()
+    console = Console(file=file, width=width, height=24, color_system=None)
+    view = View(console, cast("Driver", driver))
+    console.print(view._draw())  # what a terminal would be shown
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+LONG = "module.of.my.own:Function:setting=3,other=4"
+
+
+def test_lines_fit_80_columns_and_columns_stay_where_they_are() -> None:
+    few = Bisect(first=16, max_population=1_000_000, tolerance=0.01)
+    cases = [
+        make_case(few, family=LONG, model="rbm:gibbs_steps=5,hidden=n/2", runs=100),
+        make_case(few, problem=NK(50, 4, instance=0), family="nk:k=4", instance=0, model="boa-rtr"),
+        make_case(few, problem=NK(50, 4, instance=1), family="nk:k=4", instance=1, model="boa-rtr"),
+        make_case(few, problem=OneMax(100), model="模型" * 20),
+    ]
+    dear = make_outcome(evaluations=123_456_789, cpu=1e5)
+    early = Pretended([walk(case) for case in cases])
+    late = Pretended(
+        [
+            walk(
+                case,
+                {
+                    **know(case, 16, make_outcome(False)),
+                    **{
+                        key: outcome
+                        for population in (2**power for power in range(5, 18))
+                        for key, outcome in know(case, population, make_outcome(False)).items()
+                    },
+                    **know(case, 2**18, *[dear] * len(case.seeds)),
+                },
+            )
+            for case in cases
+        ]
+    )
+    heads = []
+    for driver in (early, late):
+        driver.busy = driver.walks
+        lines = draw(driver)
+        assert len(lines) == 2 + 1 + 3
+        assert all(cell_len(line) <= 80 for line in lines)
+        heads.append(lines[2])
+        first, second, third = lines[3:]
+        assert re.match(r"module\.\S*… 20 rbm:\S*…  ", first)
+        assert second.startswith("nk:k=4 50 boa-rtr ")
+        assert re.match("onemax 100 模型.*…  ", third)
+    assert heads[0] == heads[1]
+    assert heads[0].split() == ["inst.", "bounds", "pop.", "runs", "evals", "left"]
+    ends = {cell_len(line) for line in draw(early)[3:] if line.endswith("?")}
+    assert ends == {80}
+    assert re.search(r" 0/1 +131k…262k +197k +0/100 +12\.3G +~\d+ d$", draw(late)[3])
+    assert re.search(r" 0/2 +131k…262k +197k +0/3 +741M +~\d+ h$", draw(late)[4])
+
+
+def test_a_grid_has_no_bounds_and_single_instances_are_not_counted() -> None:
+    case = make_case(Fixed(20))
+    driver = Pretended([walk(case)])
+    driver.busy = driver.walks
+    lines = draw(driver)
+    assert lines[2].split() == ["pop.", "runs", "evals", "left"]
+    assert re.fullmatch(r"onemax 20 umda +20 +0/3 +0 +\?", lines[3])
+
+
+def test_the_head_counts_rows() -> None:
+    cases = [make_case(PLAN, runs=1, problem=OneMax(size)) for size in (20, 21, 22, 23)]
+    known = {
+        **know(cases[0], 16, make_outcome()),
+        **{
+            key: make_outcome()
+            for population in (8, 10, 12, 14)
+            for key in know(cases[0], population, make_outcome())
+        },
+        **know(cases[1], 16, make_outcome(False)),
+        **know(cases[1], 32, make_outcome(False)),
+        **know(cases[2], 16, make_failure()),
+    }
+    driver = Pretended([walk(case, known) for case in cases], failed=1)
+    words = "finished 3 of 4 rows: 1 solved, 1 not solved, 1 failed"
+    assert draw(driver)[0] == f"a study: {words}"
+    assert re.match(r"12 trials run in .*, 1 failed$", draw(driver)[1])
+    assert describe_progress(summarize(driver.walks)) == words
+    driver.stopping = True
+    assert draw(driver, 120)[1].endswith("finishing the trials under way; Ctrl-C again to stop now")
+    driver.study.name = "x" * 100
+    assert draw(driver)[0].endswith(f"…: {words}")
+
+
+def test_a_row_with_open_instances_is_not_finished() -> None:
+    cases = [
+        make_case(PLAN, runs=1, problem=NK(10, 2, instance=number), instance=number)
+        for number in (0, 1)
+    ]
+    known = {
+        **know(cases[0], 16, make_outcome(False)),
+        **know(cases[0], 32, make_outcome(False)),
+    }
+    walks = [walk(case, known) for case in cases]
+    assert [one.state for one in walks] == ["not solved", "waiting"]
+    assert describe_progress(summarize(walks)) == "finished 0 of 1 rows"
+    assert draw(Pretended(walks))[0] == "a study: finished 0 of 1 rows"
+
+
+def test_the_whole_study_is_estimated_only_when_every_open_row_can_be() -> None:
+    cases = [make_case(Fixed(20), runs=3), make_case(Fixed(20), problem=OneMax(30), runs=3)]
+    one = know(cases[0], 20, make_outcome(cpu=60.0))
+    driver = Pretended([walk(case, one) for case in cases])
+    driver.busy = driver.walks
+    assert [estimate_left([walk]) for walk in driver.walks] == [120.0, None]
+    assert "left" not in draw(driver)[1]
+    assert [line.split()[-1] for line in draw(driver)[3:]] == ["min", "?"]
+    both = {**one, **know(cases[1], 20, make_outcome(cpu=300.0))}
+    driver = Pretended([walk(case, both) for case in cases])
+    driver.busy = driver.walks
+    assert draw(driver)[1].endswith("; ~6 min left")  # 120 and 600 s, two at work
+
+
+def rows_of(*outcomes: Sequence[Outcome], plan: Any = PLAN) -> Row:
+    walks = []
+    for number, known in enumerate(outcomes):
+        case = make_case(plan, runs=1, problem=NK(10, 2, instance=number), instance=number)
+        population = plan.population if isinstance(plan, Fixed) else 16
+        walks.append(
+            walk(
+                case,
+                {
+                    **know(case, population, *known),
+                    **know(case, 32, make_outcome(False)),
+                    **{
+                        key: make_outcome(False)
+                        for smaller in (8, 10, 12, 14)
+                        for key in know(case, smaller, make_outcome())
+                    },
+                },
+            )
+        )
+    return summarize(walks)[0]
+
+
+def test_one_outcome_has_one_wording() -> None:
+    good, bad = make_outcome(), make_outcome(False)
+    assert describe_end(rows_of([good])) == "population 16, 100 evaluations"
+    assert describe_end(rows_of([bad])) == "not solved within population 32"
+    mixed = rows_of([good], [bad], [bad])
+    assert describe_end(mixed) == "not solved within population 32 in 2 of 3 instances"
+    assert explain(mixed) == describe_end(mixed)
+    assert describe_end(rows_of([good], [make_failure()])) == "failed: ValueError: broken"
+    grid = rows_of([bad], plan=Fixed(20))
+    assert describe_end(grid) == "population 20, 0 of 1 runs solved, 100 evaluations"
+    assert count_ends([grid], 2) == "finished 1 of 2 rows: 1 measured"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.01, "< 1 s"),
+        (1.325, "1 s"),
+        (90, "90 s"),
+        (99.6, "2 min"),
+        (3600, "60 min"),
+        (7200, "2.0 h"),
+        (80 * 3600, "80 h"),
+        (240 * 3600, "10 d"),
+    ],
+)
+def test_times_have_a_unit_that_suits_them(seconds: float, words: str) -> None:
+    assert format_time(seconds) == words
