@@ -31,7 +31,7 @@ def test_a_panel_has_what_was_measured(small_store: Path) -> None:
     for panel in panels:
         for curve in panel.curves:
             law = laws[panel.title, curve.model]
-            assert curve.label.startswith(f"{curve.model}  n^{law.exponent.mean:.2f} ± ")
+            assert curve.label.startswith(f"{curve.model}  n^{law.exponent.mean:.2f}")
             assert curve.line == tuple((n, law.predict(n)) for n in (law.sizes[0], law.sizes[-1]))
             for spot in curve.spots:
                 estimate = rows[panel.title, curve.model, spot.x].estimate("evaluations")

@@ -79,9 +79,9 @@ def test_exponents_on_the_page_equal_the_export(
         for metric in ("evaluations", "cpu_total", "cpu_building", "population"):
             plain = exported[row["problem"].text, row["model"].text, metric]
             assert read_value(row[metric]) == plain["exponent"]
-            assert read_value(row[metric], "low") == plain["exponent_low"]
-            assert read_value(row[metric], "high") == plain["exponent_high"]
-            assert row[metric].text.startswith(f"{plain['exponent']:.2f} ")
+            assert read_value(row[metric], "low") == know(plain["exponent_low"])
+            assert read_value(row[metric], "high") == know(plain["exponent_high"])
+            assert row[metric].text.startswith(f"{plain['exponent']:.2f}")
             if f"{metric}_paper" in row:
                 assert read_value(row[f"{metric}_paper"]) == plain["paper_exponent"]
             checked += 1
@@ -94,7 +94,7 @@ def test_exponents_stand_in_the_legends(small_store: Path, small_document: Docum
     charts = small_document.find("script", id="charts")[0].text
     for law in laws:
         if law.metric in ("evaluations", "cpu_total", "population", "cpu_building"):
-            assert f"{law.model}  n^{law.exponent.mean:.2f} ± " in charts
+            assert f"{law.model}  n^{law.exponent.mean:.2f}" in charts
 
 
 def test_the_head_says_what_was_run(small_store: Path, small_document: Document) -> None:

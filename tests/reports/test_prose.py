@@ -74,7 +74,13 @@ def test_the_verdict_is_what_the_numbers_say(numbers: list[int]) -> None:
     if since and (means[since - 1] == means[since - 1].min()).sum() == 1:
         assert means[since - 1, best] > means[since - 1].min()
     others = np.delete(means[-1], best)
-    assert verdict.clear == (means[-1, best] < others.min())
+    assert (verdict.clear is not None) == (means[-1, best] < others.min())
+    if verdict.clear is not None:
+        apart = [np.delete(row, best).min() > row[best] for row in means]
+        first = SIZES.index(verdict.clear)
+        assert verdict.clear >= verdict.since
+        assert all(apart[first:])
+        assert verdict.clear == verdict.since or not apart[first - 1]
     assert verdict.next is not None
     assert verdict.next.samples["evaluations"].mean() == others.min()
 

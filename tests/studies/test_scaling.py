@@ -20,7 +20,7 @@ from harmonium.studies.scaling import (
     fit_law,
     fit_laws,
 )
-from harmonium.studies.summary import METRICS, RESAMPLES, Metric, Row, Values
+from harmonium.studies.summary import METRICS, RESAMPLES, Estimate, Metric, Row, Values
 
 SIZES = (20, 30, 40, 50, 60)
 
@@ -78,7 +78,7 @@ def fit(rows: Sequence[Row], metric: Metric = "evaluations") -> Law:
     factor=st.floats(1e-6, 1e6),
     exponent=st.floats(-3, 10),
     metric=st.sampled_from(LAW_METRICS),
-    sizes=st.lists(st.integers(2, 1000), min_size=2, max_size=8, unique=True),
+    sizes=st.lists(st.integers(2, 1000), min_size=3, max_size=8, unique=True),
     runs=st.integers(1, 4),
 )
 @settings(max_examples=30)
@@ -149,7 +149,7 @@ def test_an_interval_knows_that_sizes_are_off_the_law(sizes: Sequence[int]) -> N
 
 
 def test_populations_are_anywhere_in_their_brackets() -> None:
-    rows = [make_row(10, population=100, bracket=0.1), make_row(1000, population=100, bracket=0.1)]
+    rows = [make_row(size, population=100, bracket=0.1) for size in (10, 100, 1000)]
     law = fit(rows, "population")
     assert law.exponent.mean == pytest.approx(0.0)
     # Nearly all of ±log(1/0.9)/log(100): 95 % of a difference of two uniform variables is ±0.78.
@@ -161,7 +161,7 @@ def test_populations_are_anywhere_in_their_brackets() -> None:
 
 
 def test_brackets_concern_populations_alone() -> None:
-    rows = [make_row(10, evaluations=10, bracket=0.5), make_row(100, evaluations=100, bracket=0.5)]
+    rows = [make_row(size, evaluations=size, bracket=0.5) for size in (10, 100, 1000)]
     exponent = fit(rows).exponent
     assert (exponent.low, exponent.high) == pytest.approx((1.0, 1.0))
 
@@ -173,6 +173,7 @@ def test_laws_need_two_sizes_and_something_to_measure() -> None:
     law = fit(nothing, "cpu_total")
     assert law.sizes == (30, 40)
     assert law.exponent.mean == pytest.approx(1.0)
+    assert not law.exponent.known  # through two points there is always a line
 
 
 def test_there_is_a_law_for_each_family_model_and_metric() -> None:
@@ -258,7 +259,8 @@ def test_laws_cross_where_they_are_equal(metric: Metric, turned: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "measured"), [([2, 4], False), ([2, 9], False), ([2, 11], True), ([9, 20], True)]
+    ("sizes", "measured"),
+    [([2, 3, 4], False), ([2, 5, 9], False), ([2, 5, 11], True), ([9, 15, 20], True)],
 )
 def test_a_crossing_may_be_extrapolated(sizes: list[int], measured: bool) -> None:
     crossing = cross(lambda n: n**2, lambda n: 10 * n, sizes)
@@ -267,9 +269,21 @@ def test_a_crossing_may_be_extrapolated(sizes: list[int], measured: bool) -> Non
 
 
 def test_no_crossing_below_the_sizes_or_far_beyond_them() -> None:
-    assert cross(lambda n: n**2, lambda n: 10 * n, [20, 40]) is None
-    assert cross(lambda n: n**2, lambda n: 1000 * n, [20, 40]) is None
-    assert cross(lambda n: n**2, lambda n: 300 * n, [20, 40]) is not None
+    assert cross(lambda n: n**2, lambda n: 10 * n, [20, 30, 40]) is None
+    assert cross(lambda n: n**2, lambda n: 1000 * n, [20, 30, 40]) is None
+    assert cross(lambda n: n**2, lambda n: 300 * n, [20, 30, 40]) is not None
+    assert cross(lambda n: n**2, lambda n: 300 * n, [20, 40]) is None  # lines of two points
+
+
+def test_a_crossing_that_may_be_anywhere_is_none() -> None:
+    rng = np.random.default_rng(1)
+
+    def noisy(power: float, factor: float, spread: float) -> Callable[[float], Any]:
+        return lambda size: factor * size**power * rng.lognormal(0, spread, 5)
+
+    sizes = [8, 9, 10, 11, 12]
+    assert cross(noisy(2, 1, 0.01), noisy(1, 10, 0.01), sizes) is not None
+    assert cross(noisy(2, 1, 1.5), noisy(1, 10, 1.5), sizes) is None
 
 
 def test_parallel_and_equal_laws_do_not_cross() -> None:
@@ -293,8 +307,8 @@ def test_a_crossing_is_as_uncertain_as_its_laws() -> None:
 
 
 def test_laws_of_other_families_and_metrics_do_not_cross() -> None:
-    steep = [make_row(n, "one", "f", evaluations=n**2, population=n**2) for n in (5, 20)]
-    flat = [make_row(n, "other", "g", evaluations=10 * n, population=10 * n) for n in (5, 20)]
+    steep = [make_row(n, "one", "f", evaluations=n**2, population=n**2) for n in (5, 9, 20)]
+    flat = [make_row(n, "other", "g", evaluations=10 * n, population=10 * n) for n in (5, 9, 20)]
     assert find_crossings(fit_laws([*steep, *flat])) == []
     alike = [replace(row, family="f") for row in flat]
     assert {found.metric for found in find_crossings(fit_laws([*steep, *alike]))} == {"evaluations"}
@@ -311,20 +325,34 @@ def test_a_price_is_what_dearer_evaluations_must_save() -> None:
         (price,) = find_prices(rows)
         assert (price.family, price.size) == ("f", 20)
         assert (price.cheap, price.thrifty) == ("w", "t")
-        assert price.seconds == pytest.approx(0.02)
+        assert price.seconds.mean == pytest.approx(0.02)
 
 
 def test_at_its_price_both_cost_the_same() -> None:
     thrifty, wasteful = priced("t", 123, 9.0, 1.0), priced("w", 456, 5.0, 2.0)
     (price,) = find_prices([thrifty, wasteful])
-    assert price.seconds is not None
-    assert 8.0 + 123 * price.seconds == pytest.approx(3.0 + 456 * price.seconds)
+    seconds = price.seconds.mean
+    assert 8.0 + 123 * seconds == pytest.approx(3.0 + 456 * seconds)
 
 
 def test_a_model_that_is_thrifty_and_cheap_has_no_price() -> None:
     assert find_prices([priced("t", 100, 2.0, 1.0), priced("w", 300, 7.0, 2.0)]) == [
-        Price("f", 20, cheap="w", thrifty="t", seconds=None)
+        Price("f", 20, cheap="w", thrifty="t", seconds=Estimate(0.0, 0.0, 0.0))
     ]
+
+
+def test_a_saving_that_may_be_none_has_no_price() -> None:
+    rng = np.random.default_rng(1)
+    for spread, known in ((0.01, True), (2.0, False)):
+        few, many = (mean * rng.lognormal(0, spread, 10) for mean in (100, 110))
+        rows = [
+            make_row(20, "a", evaluations=few, cpu_total=few / 10, cpu_fitness=0 * few),
+            make_row(20, "b", evaluations=many, cpu_total=many / 100, cpu_fitness=0 * many),
+        ]
+        found = find_prices(rows)
+        assert bool(found) is known
+        for price in found:
+            assert price.seconds.low < price.seconds.mean < price.seconds.high
 
 
 def test_models_with_as_many_evaluations_have_no_price() -> None:

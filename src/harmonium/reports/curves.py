@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from harmonium.search.clock import PHASES, Phase
 from harmonium.studies.paper import find_exponent, name_family, read_points
-from harmonium.studies.prose import format_count, format_seconds
+from harmonium.studies.prose import format_count, format_exponent, format_seconds
 from harmonium.studies.scaling import Law
 from harmonium.studies.summary import Estimate, Metric, Row
 
@@ -231,8 +231,7 @@ def _trace_model(model: str, rows: Sequence[Row], law: Law | None, metric: Metri
     spots = [_spot(row.size, row.estimate(metric)) for row in rows if row.state == "done"]
     label = model
     if law:
-        wide = (law.exponent.high - law.exponent.low) / 2
-        label += f"  n^{law.exponent.mean:.2f} ± {wide:.2f}"
+        label += f"  n^{format_exponent(law.exponent)}"
     unsolved = [row.size for row in rows if row.state == "not solved"]
     if unsolved:
         label += f", not solved at n = {', '.join(map(str, unsolved[:3]))}" + "…" * (

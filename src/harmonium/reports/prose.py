@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final, Literal
 
 from harmonium.reports.curves import format_value
@@ -28,8 +29,8 @@ class Verdict:
     """All sizes compared, in order."""
     since: int
     """The smallest size from which on the model is the best throughout."""
-    clear: bool
-    """Whether the interval of the best is below all others at the largest size."""
+    clear: int | None
+    """The smallest size from which on its interval is below all others; none: not even at last."""
     known: bool
     """Whether all of them have an interval there."""
 
@@ -44,10 +45,14 @@ class Verdict:
             where = f"at {last} bits, not below"
         else:
             where = f"from {self.since} bits on"
-        doubt = "" if self.clear else ", though intervals overlap"
+        return f"{self.family} ({where}{self._doubt()})"
+
+    def _doubt(self) -> str:
         if not self.known:
-            doubt = ", of too few instances for intervals"
-        return f"{self.family} ({where}{doubt})"
+            return ", of too few instances for intervals"
+        if self.clear is None:
+            return ", though intervals overlap"
+        return "" if self.clear == self.since else f", clear from {self.clear} bits on"
 
     def compare(self) -> str:
         """Say by how much it is the best at the largest size."""
@@ -87,15 +92,17 @@ def _find_cells(rows: Sequence[Row]) -> dict[int, list[Row]]:
 def _judge_family(family: str, cost: Cost, ranked: dict[int, list[Row]]) -> Verdict:
     sizes = tuple(ranked)
     best, *others = ranked[sizes[-1]]
-    since = sizes[-1]
-    for size in reversed(sizes):
-        if ranked[size][0].model != best.model:
-            break
-        since = size
-    high = _bounds(best, cost)[1]
-    clear = all(high < _bounds(other, cost)[0] for other in others)
+    same = [*takewhile(lambda size: ranked[size][0].model == best.model, reversed(sizes))]
+    apart = [*takewhile(lambda size: _stand_apart(ranked[size], cost), same)]
+    since, clear = same[-1], apart[-1] if apart else None
     known = not any(math.isnan(bound) for row in (best, *others) for bound in _bounds(row, cost))
     return Verdict(family, cost, best, others[0] if others else None, sizes, since, clear, known)
+
+
+def _stand_apart(ranked: Sequence[Row], cost: Cost) -> bool:
+    """Whether the interval of the best is below all others."""
+    best, *others = ranked
+    return all(_bounds(best, cost)[1] < _bounds(other, cost)[0] for other in others)
 
 
 def write_lead(snapshot: Snapshot) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from harmonium.reports.curves import know
 from harmonium.reports.learned import Learned
 from harmonium.search import Generation, Result
-from harmonium.studies.prose import format_count, format_seconds, format_spread
+from harmonium.studies.prose import format_count, format_exponent, format_seconds, format_spread
 from harmonium.studies.scaling import Law
 from harmonium.studies.summary import Estimate, Metric, Row
 
@@ -231,8 +231,8 @@ def _show_law(law: Law | None) -> Cell:
     if law is None:
         return Cell("–")
     exponent = law.exponent
-    wide = (exponent.high - exponent.low) / 2
-    return Cell(f"{exponent.mean:.2f} ±{wide:.2f}", exponent.mean, exponent.low, exponent.high)
+    bounds = (exponent.low, exponent.high) if exponent.known else ()
+    return Cell(format_exponent(exponent), exponent.mean, *bounds)
 
 
 def _show_paper(law: Law | None) -> Cell:

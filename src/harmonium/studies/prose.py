@@ -22,13 +22,15 @@ def describe_crossing(crossing: Crossing) -> str:
 def describe_price(price: Price) -> str:
     """Say in a sentence what an evaluation must cost for the model with fewer of them to pay."""
     where = f"{price.family}, n = {price.size}"
-    if price.seconds is None:
+    least, most = price.seconds.low, price.seconds.high
+    if most == 0:
         return (
             f"{where}: {price.thrifty} is better than {price.cheap} whatever an evaluation costs."
         )
     return (
         f"{where}: {price.thrifty} pays against {price.cheap} where one evaluation takes more than "
-        f"{format_duration(price.seconds)}."
+        f"{format_duration(price.seconds.mean)} (95 % interval {format_duration(least)} to "
+        f"{format_duration(most)})."
     )
 
 
@@ -54,6 +56,12 @@ def format_estimate(
 def format_spread(estimate: Estimate) -> str:
     """Return half the width of an interval as a share of the mean."""
     return f" ±{(estimate.high - estimate.low) / 2 / (abs(estimate.mean) or 1.0):.0%}"
+
+
+def format_exponent(exponent: Estimate) -> str:
+    """Return an exponent and half the width of its interval: "1.68 ±0.20"."""
+    wide = f" ±{(exponent.high - exponent.low) / 2:.2f}" if exponent.known else ""
+    return f"{exponent.mean:.2f}{wide}"
 
 
 def format_count(value: float) -> str:

@@ -77,8 +77,8 @@ class Price:
     """The model with less CPU time, better below the price."""
     thrifty: str
     """The model with fewer evaluations, better above the price."""
-    seconds: float | None
-    """CPU seconds an evaluation; none: the thrifty model is the cheap one too, at any price."""
+    seconds: Estimate
+    """CPU seconds an evaluation; 0 where the thrifty model is the cheap one too, at any price."""
 
 
 def fit_laws(rows: Sequence[Row]) -> list[Law]:
@@ -103,7 +103,10 @@ def fit_law(family: str, model: str, metric: Metric, rows: Sequence[Row]) -> Law
     line = _fit(sizes, values[None])[0]
     fitted = line[0] + line[1] * sizes
     lines = np.vstack([line, _fit(sizes, fitted + _resample_misfit(values - fitted) + noise)])
-    low, high = find_interval(lines[1:, 1])
+    known = len(usable) > 2  # through two points there is always a line
+    low, high = find_interval(lines[1:, 1]) if known else (math.nan, math.nan)
+    first = usable[0]
+    as_in_paper = first.eda.replacement == first.eda.model.replacement
     return Law(
         family=family,
         model=model,
@@ -111,7 +114,7 @@ def fit_law(family: str, model: str, metric: Metric, rows: Sequence[Row]) -> Law
         sizes=tuple(row.size for row in usable),
         factor=math.exp(line[0]),
         exponent=Estimate(float(line[1]), low, high),
-        paper=find_exponent(usable[0].problem, usable[0].eda.model, metric),
+        paper=find_exponent(first.problem, first.eda.model, metric) if as_in_paper else None,
         lines=lines,
     )
 
@@ -129,7 +132,10 @@ def find_crossings(laws: Sequence[Law]) -> list[Crossing]:
 
 
 def find_prices(rows: Sequence[Row]) -> list[Price]:
-    """Return the break-even price of an evaluation for each size and pair of models."""
+    """Return the break-even price of an evaluation for each size and pair of models.
+
+    There is none where it cannot be told which of the two needs fewer evaluations.
+    """
     prices = []
     cells: dict[tuple[str, int], list[Row]] = {}
     for row in _usable(rows):
@@ -137,12 +143,34 @@ def find_prices(rows: Sequence[Row]) -> list[Price]:
     for (family, size), mine in cells.items():
         for one, other in combinations(mine, 2):
             thrifty, wasteful = sorted((one, other), key=lambda row: _mean(row, "evaluations"))
-            saved = _mean(wasteful, "evaluations") - _mean(thrifty, "evaluations")
-            dearer = _own_seconds(thrifty) - _own_seconds(wasteful)
-            if saved > 0:
-                seconds = dearer / saved if dearer > 0 else None
+            seconds = _find_price(thrifty, wasteful)
+            if seconds is not None:
                 prices.append(Price(family, size, wasteful.model, thrifty.model, seconds))
     return prices
+
+
+def _find_price(thrifty: Row, wasteful: Row) -> Estimate | None:
+    """Return the price and its interval; none where the saving may be none at all.
+
+    Models share seeds and instances, so runs are drawn in pairs.
+    """
+    if not all(_is_known(row.estimate("evaluations")) for row in (thrifty, wasteful)):
+        return None
+    saved = _resample(wasteful.samples["evaluations"]) - _resample(thrifty.samples["evaluations"])
+    dearer = _resample(_own_seconds(thrifty)) - _resample(_own_seconds(wasteful))
+    if saved[0] <= 0 or find_interval(saved[1:])[0] <= 0:
+        return None
+    seconds = np.maximum(dearer, 0.0) / np.maximum(saved, 1e-12)
+    return Estimate(float(seconds[0]), *find_interval(seconds[1:]))
+
+
+def _is_known(estimate: Estimate | None) -> bool:
+    return estimate is not None and estimate.known
+
+
+def _resample(values: Values) -> Values:
+    """Return the mean of the values, then those of the resamples."""
+    return np.concatenate([[values.mean()], draw_weights(len(values)) @ values])
 
 
 def _usable(rows: Sequence[Row]) -> Iterator[Row]:
@@ -196,8 +224,11 @@ def _resample_misfit(distances: Values) -> Values:
 def _cross(one: Law, other: Law) -> Crossing | None:
     """Return where two laws cross; none where they do not from the smallest size on.
 
-    Beyond the largest size a crossing counts if it and its interval are within ten times that size.
+    Beyond the largest size a crossing counts if it and its interval are within ten times that size;
+    one that may be anywhere among the sizes, or outside, says nothing and does not count.
     """
+    if not (one.exponent.known and other.exponent.known):
+        return None
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         gaps, slopes = (one.lines - other.lines).T
         sizes = np.exp(gaps / -slopes)
@@ -206,6 +237,8 @@ def _cross(one: Law, other: Law) -> Crossing | None:
     size = float(sizes[0])
     low, high = find_interval(np.nan_to_num(sizes[1:], posinf=1e300))
     measured = lowest <= size <= highest
+    if low < lowest and high > highest:
+        return None
     if not measured and not (highest < size and max(size, high) < 10 * highest):
         return None
     steep, flat = sorted((one, other), key=lambda law: law.exponent.mean, reverse=True)
@@ -223,6 +256,6 @@ def _mean(row: Row, metric: Metric) -> float:
     return float(row.samples[metric].mean())
 
 
-def _own_seconds(row: Row) -> float:
-    """Return the CPU time that is the model's own: without the fitness."""
-    return _mean(row, "cpu_total") - _mean(row, "cpu_fitness")
+def _own_seconds(row: Row) -> Values:
+    """Return the CPU times that are the model's own: without the fitness."""
+    return row.samples["cpu_total"] - row.samples["cpu_fitness"]
