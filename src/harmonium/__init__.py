@@ -11,6 +11,7 @@ from harmonium.optimize import (
 )
 from harmonium.problems import HIFF, NK, PROBLEMS, MaxSat, OneMax, Problem, Trap
 from harmonium.search import EDA, Result, Search, Stop, run
+from harmonium.search.snapshot import Snapshot
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ __all__ = [
     "Problem",
     "Result",
     "Search",
+    "Snapshot",
     "Stop",
     "Trap",
     "maximize",

@@ -263,4 +263,5 @@ def test_a_terminal_sees_a_live_line(tmp_path: Path) -> None:
         time.sleep(0.01)
     os.close(leader)
     assert process.wait() == 0
-    assert re.search(r"rbm, run 1 of 1 · best \d+ of 30 · [\d,]+ evaluations · generation \d+", seen.decode())
+    line = r"rbm, run 1 of 1 · best \d+ of 30 · [\d,]+ evaluations · generation \d+"
+    assert re.search(line, seen.decode())

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 import harmonium as hm
 from harmonium.bits import Bits
 from harmonium.optimize import CheckpointError, optimization
-from harmonium.optimize.checkpoint import load, save
 from harmonium.search import AnySearch
 from harmonium.search.snapshot import Snapshot
 from tests.optimize.executors import Calls, weigh
@@ -52,8 +51,8 @@ def sign(content: bytes) -> bytes:
 
 
 def test_what_is_loaded_is_what_was_saved(path: Path) -> None:
-    save(path, SNAPSHOT)
-    loaded = load(path)
+    SNAPSHOT.save(path)
+    loaded = Snapshot.load(path)
     assert loaded.facts == SNAPSHOT.facts
     assert set(loaded.arrays) == set(SNAPSHOT.arrays)
     for name, array in SNAPSHOT.arrays.items():
@@ -63,9 +62,9 @@ def test_what_is_loaded_is_what_was_saved(path: Path) -> None:
 
 
 def test_a_checkpoint_replaces_the_one_before(path: Path) -> None:
-    save(path, SNAPSHOT)
-    save(path, Snapshot({"count": 4}, {}))
-    assert load(path).facts == {"count": 4}
+    SNAPSHOT.save(path)
+    Snapshot({"count": 4}, {}).save(path)
+    assert Snapshot.load(path).facts == {"count": 4}
     assert [file.name for file in path.parent.iterdir()] == ["run.ckpt"]
 
 
@@ -73,7 +72,7 @@ def test_a_checkpoint_replaces_the_one_before(path: Path) -> None:
 def test_a_save_that_fails_leaves_the_file_before(
     step: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save(path, SNAPSHOT)
+    SNAPSHOT.save(path)
 
     def fail(*_: Any) -> None:
         raise OSError("no space left")
@@ -81,17 +80,17 @@ def test_a_save_that_fails_leaves_the_file_before(
     with monkeypatch.context() as patch:
         patch.setattr(os if step == "fsync" else Path, step, fail)
         with pytest.raises(OSError, match="no space left"):
-            save(path, Snapshot({"count": 4}, {}))
-    assert load(path).facts == SNAPSHOT.facts
+            Snapshot({"count": 4}, {}).save(path)
+    assert Snapshot.load(path).facts == SNAPSHOT.facts
     # What an earlier process left half written is no hindrance.
     path.with_name("run.ckpt.part").write_bytes(b"half")
-    save(path, Snapshot({"count": 5}, {}))
-    assert load(path).facts == {"count": 5}
+    Snapshot({"count": 5}, {}).save(path)
+    assert Snapshot.load(path).facts == {"count": 5}
 
 
 def test_objects_are_never_written(path: Path) -> None:
     with pytest.raises(ValueError, match="allow_pickle"):
-        save(path, Snapshot({}, {"objects": np.array([print], dtype=object)}))
+        Snapshot({}, {"objects": np.array([print], dtype=object)}).save(path)
     assert not path.exists()
 
 
@@ -100,7 +99,7 @@ def test_objects_are_never_read(path: Path, tmp_path: Path) -> None:
     np.savez(trap, facts=np.array([print], dtype=object))
     path.write_bytes(sign(trap.read_bytes()))
     with pytest.raises(CheckpointError, match="is damaged: Object arrays cannot be loaded"):
-        load(path)
+        Snapshot.load(path)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +126,7 @@ def test_a_foreign_or_damaged_file_is_refused_in_a_line(
     text: bytes, message: str, path: Path
 ) -> None:
     path.write_bytes(text)
-    for read in (load, lambda file: hm.resume(file, weigh)):
+    for read in (Snapshot.load, lambda file: hm.resume(file, weigh)):
         with pytest.raises(CheckpointError) as caught:
             read(path)
         assert str(caught.value).startswith(f"{path}: ")
@@ -147,14 +146,14 @@ def test_an_array_file_is_no_checkpoint(path: Path, tmp_path: Path) -> None:
     np.save(other, np.arange(3))
     path.write_bytes(sign(other.read_bytes()))
     with pytest.raises(CheckpointError, match="is damaged"):
-        load(path)
+        Snapshot.load(path)
 
 
 def test_every_truncated_file_is_refused(content: bytes, path: Path) -> None:
     for length in [*range(120), *range(120, len(content), 97), len(content) - 1]:
         path.write_bytes(content[:length])
         with pytest.raises(CheckpointError):
-            load(path)
+            Snapshot.load(path)
 
 
 def test_every_flipped_byte_is_noticed(content: bytes, path: Path) -> None:
@@ -163,7 +162,7 @@ def test_every_flipped_byte_is_noticed(content: bytes, path: Path) -> None:
         flipped[place] ^= 0x20
         path.write_bytes(flipped)
         with pytest.raises(CheckpointError):
-            load(path)
+            Snapshot.load(path)
 
 
 fuzzed = settings(max_examples=200)
@@ -174,7 +173,7 @@ def load_bytes(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "fuzzed.ckpt"
     path.write_bytes(text)
     try:
-        snapshot = load(path)
+        snapshot = Snapshot.load(path)
     except CheckpointError as error:
         assert str(error).startswith(f"{path}: ")  # noqa: PT017
         return
@@ -205,14 +204,14 @@ def test_changed_bytes_under_a_fitting_checksum_are_refused_or_read(
 
 def test_a_checkpoint_that_lacks_something_is_refused(content: bytes, path: Path) -> None:
     path.write_bytes(content)
-    whole = load(path)
+    whole = Snapshot.load(path)
     inner = whole.facts["search"]
     assert inner
     for facts, name in [(whole.facts, name) for name in whole.facts] + [
         (inner, name) for name in inner
     ]:
         value = facts.pop(name)
-        save(path, whole)
+        whole.save(path)
         if name not in ("fitted", "ended"):  # UMDA needs nothing of its last fit
             with pytest.raises(CheckpointError, match="does not fit this version of harmonium"):
                 hm.resume(path, weigh)
@@ -220,7 +219,7 @@ def test_a_checkpoint_that_lacks_something_is_refused(content: bytes, path: Path
     optional = {"search/best_bits", "search/bits", "search/fitness", "search/parents"}
     for name in set(whole.arrays) - optional:
         array = whole.arrays.pop(name)
-        save(path, whole)
+        whole.save(path)
         with pytest.raises(CheckpointError, match="does not fit this version of harmonium"):
             hm.resume(path, weigh)
         whole.arrays[name] = array

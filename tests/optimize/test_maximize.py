@@ -23,6 +23,7 @@ from harmonium.optimize import optimization
 from harmonium.optimize.result import MESSAGES
 from harmonium.progress import Progress
 from harmonium.search import AnySearch
+from harmonium.search.snapshot import Snapshot
 from tests.optimize.executors import Calls, Inline, Lost, undisturbed, weigh
 
 LENGTH = 20
@@ -937,10 +938,10 @@ def test_a_full_disk_costs_the_log_and_not_the_search() -> None:
 def test_a_full_disk_costs_the_checkpoint_and_not_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(path: Path, snapshot: object) -> None:
+    def fail(snapshot: object, path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(optimization, "save", fail)
+    monkeypatch.setattr(Snapshot, "save", fail)
     with pytest.warns(RuntimeWarning, match=r"the checkpoint .*run\.ckpt cannot be written: No sp"):
         result = hm.maximize(
             weigh, LENGTH, checkpoint=tmp_path / "run.ckpt", max_evaluations=300, **FAST

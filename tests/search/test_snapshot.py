@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harmonium import EDA, MODELS, UMDA, OneMax, Trap
+from harmonium import BOA, EDA, MODELS, UMDA, OneMax, Trap
 from harmonium.bits import Bits
-from harmonium.optimize.checkpoint import load, save
 from harmonium.search import AnySearch, Interleaved
 from harmonium.search.snapshot import Snapshot
 
@@ -103,8 +102,8 @@ def test_so_it_does_with_other_settings(population: Any, settings: dict[str, Any
 @pytest.mark.parametrize("model", EVERY_MODEL)
 def test_so_it_does_through_a_file(model: Any, population: Any, tmp_path: Path) -> None:
     def through_file(search: AnySearch) -> AnySearch:
-        save(tmp_path / "search.ckpt", search.snapshot())
-        return search.eda.restore(LENGTH, search.seed, load(tmp_path / "search.ckpt"))
+        search.snapshot().save(tmp_path / "search.ckpt")
+        return search.eda.restore(LENGTH, search.seed, Snapshot.load(tmp_path / "search.ckpt"))
 
     eda = EDA(model, population=population)
     alone = walk(eda.start(LENGTH, seed=3), 10, "between pieces", lambda search: search)
@@ -230,3 +229,20 @@ def test_a_snapshot_holds_others_under_their_names() -> None:
     assert set(snapshot.get("1").arrays) == {"b", "deep/c"}
     assert snapshot.get("1").get("deep").facts == {"c": 3}
     assert set(snapshot.arrays) == {"a", "some", "1/b", "1/deep/c", "12/b", "12/deep/c"}
+
+
+@pytest.mark.parametrize("population", [100, "auto"])
+def test_a_snapshot_of_another_search_is_refused(population: Any) -> None:
+    eda = EDA(UMDA(), population=population)
+    snapshot = eda.start(LENGTH, seed=1).snapshot()
+    others: list[tuple[EDA, int, int]] = [
+        (eda, LENGTH + 1, 1),
+        (eda, LENGTH, 2),
+        (EDA(UMDA(), population=50), LENGTH, 1),
+        (EDA(BOA(), population=population), LENGTH, 1),
+    ]
+    for other, length, seed in others:
+        with pytest.raises(ValueError, match=r"^the snapshot is of .*; restored was ") as caught:
+            other.restore(length, seed, snapshot)
+        assert f"length {LENGTH}, seed 1; restored" in str(caught.value)
+    assert eda.restore(LENGTH, 1, snapshot).ask().shape[1] == LENGTH

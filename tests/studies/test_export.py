@@ -428,6 +428,42 @@ runs = 2
     }
 
 
+OWN_MODEL = """
+from dataclasses import dataclass
+
+from harmonium import UMDA
+
+
+@dataclass(frozen=True)
+class Mine(UMDA):
+    rate: float = 0.5
+"""
+
+
+def test_models_of_the_user_s_own_need_not_be_there_any_more(tmp_path: Path) -> None:
+    name = write_module(tmp_path, OWN_MODEL)
+    study = f"""
+name = "own"
+models = [{{ name = "mine", model = "{name}:Mine:rate=0.25" }}]
+[[problems]]
+problem = "onemax"
+sizes = [12]
+runs = 2
+"""
+    path = tmp_path / "study.db"
+    fill_cases(path, study, tmp_path)
+    with Store.open(path) as store:
+        (case,) = list_cases(read_walks(store)[1])
+    (tmp_path / f"{name}.py").write_text(OWN_MODEL + "# edited\n", encoding="utf-8")
+    rows, _ = read_table(path, stale=True)
+    assert [row["current"] for row in rows] == [False, False]
+    assert {row["name"] for row in rows} == {"mine"}
+    assert {row["model"] for row in rows} == {case["model"]} == {f"{name}:Mine:rate=0.25"}
+    (tmp_path / f"{name}.py").unlink()
+    with Store.open(path) as store:
+        assert [row["model"] for row in list_trials(store)] == [case["model"]] * 2
+
+
 def test_a_trace_is_a_row_a_generation(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     cases = fill_cases(path, VARIANTS)

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from harmonium.bits import Bits, check_bits
 from harmonium.interrupts import plain_interrupts
 from harmonium.models import Model
-from harmonium.optimize.checkpoint import CheckpointError, load
 from harmonium.optimize.choice import UNDECIDED, read_model
 from harmonium.optimize.constraints import Constraints, Fixed, SubsetSize, make_constraints
 from harmonium.optimize.evaluator import EvaluationError, Evaluator, OnError
@@ -25,6 +24,7 @@ from harmonium.optimize.log import Log
 from harmonium.optimize.optimization import Callback, Optimization, restore
 from harmonium.optimize.result import Optimum
 from harmonium.search import EDA
+from harmonium.search.snapshot import CheckpointError, Snapshot
 from harmonium.search.stopping import default_stop
 from harmonium.seeds import check_seed
 
@@ -116,7 +116,7 @@ def resume(
         raise TypeError(f"function is {function!r}; expected resume(path, function)")
     _check_hooks(executor, callback)
     file = Path(path)
-    optimization = restore(load(file), function, file)
+    optimization = restore(Snapshot.load(file), function, file)
     optimization.evaluator.executor = executor
     optimization.limit(_check_target(target), _check_budget(max_evaluations))
     limits = _check_limits(max_seconds, patience)
@@ -250,7 +250,7 @@ def _check_free(checkpoint: Path) -> None:
     if not checkpoint.exists():
         return
     try:
-        ended = load(checkpoint).facts.get("ended")
+        ended = Snapshot.load(checkpoint).facts.get("ended")
     except CheckpointError as error:
         raise FileExistsError(f"{error}; name another file for the checkpoint") from None
     if ended is None:

@@ -10,7 +10,6 @@ import numpy as np
 
 from harmonium.bits import Bits
 from harmonium.models import MODELS
-from harmonium.optimize.checkpoint import CheckpointError, save
 from harmonium.optimize.choice import choose_model
 from harmonium.optimize.constraints import Constraints, make_constraints
 from harmonium.optimize.evaluator import Evaluator, pack_cache, unpack_cache
@@ -18,7 +17,7 @@ from harmonium.optimize.log import Log, Place, warn_unwritten
 from harmonium.optimize.result import MESSAGES, Optimum
 from harmonium.search import EDA, AnySearch, Generation, Interleaved, Stop
 from harmonium.search.compiling import compile_kernels
-from harmonium.search.snapshot import Snapshot
+from harmonium.search.snapshot import CheckpointError, Snapshot
 from harmonium.search.stopping import is_solved
 from harmonium.specs import SpecError, from_dict, to_dict
 
@@ -291,7 +290,7 @@ class Optimization:
         snapshot.arrays |= {"cache_keys": keys, "cache_values": values}
         snapshot.put("search", self.search.snapshot())
         try:
-            save(path, snapshot)
+            snapshot.save(path)
         except OSError as error:
             warn_unwritten("checkpoint", path, error)
 

@@ -10,7 +10,7 @@ from harmonium.models.base import Replacement
 from harmonium.search.interleaved import Interleaved
 from harmonium.search.search import Repair, Search
 from harmonium.search.selection import Pairing
-from harmonium.search.snapshot import Snapshot
+from harmonium.search.snapshot import Snapshot, describe
 from harmonium.specs import Spec
 
 AnySearch = Search | Interleaved
@@ -40,7 +40,9 @@ class EDA(Spec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.model, Model):
-            raise self.refusal("model", "a model, such as harmonium.RBM()")
+            raise self.refusal(
+                "model", "a model, such as harmonium.RBM(), or your own harmonium.Model"
+            )
         if self.replacement == "auto":  # settled here, so that an EDA says what it does
             paired = self.pairing == "parent-offspring"
             suitable = "keep-parents" if paired else self.model.replacement
@@ -64,6 +66,9 @@ class EDA(Spec):
     def restore(
         self, length: int, seed: int, snapshot: Snapshot, repair: Repair | None = None
     ) -> AnySearch:
-        """Return the search of which `search.snapshot()` was taken."""
+        """Return the search of which `search.snapshot()` was taken, with the same settings."""
+        of = describe(self, length, seed)
+        if (saved := snapshot.facts.get("of")) != of:
+            raise ValueError(f"the snapshot is of {saved or 'no search'}; restored was {of}")
         kind = Interleaved if self.population == "auto" else Search
         return kind.restore(self, length, seed, snapshot, repair)

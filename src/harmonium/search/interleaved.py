@@ -17,7 +17,7 @@ from harmonium.models import Fitted
 from harmonium.search.clock import Clock
 from harmonium.search.replacement import Population
 from harmonium.search.search import Repair, Search, check_length
-from harmonium.search.snapshot import Snapshot
+from harmonium.search.snapshot import Snapshot, describe
 from harmonium.seeds import check_seed
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ class Interleaved:
         snapshot = Snapshot(
             {
                 **{name: getattr(self, name) for name in _COUNTERS},
+                "of": describe(self.eda, self.length, self.seed),
                 "seconds": dict(self.clock.seconds),
                 "turns": [level.turns for level in self.levels],
                 "sizes": [search.size for search in searches],

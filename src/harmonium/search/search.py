@@ -13,7 +13,7 @@ from harmonium.search.batch import Batch
 from harmonium.search.clock import Clock
 from harmonium.search.replacement import REPLACEMENTS, Population
 from harmonium.search.selection import Indices, select, select_pairs
-from harmonium.search.snapshot import Snapshot
+from harmonium.search.snapshot import Snapshot, describe
 from harmonium.search.threads import one_blas_thread
 from harmonium.seeds import Part, check_seed, stream
 
@@ -128,6 +128,7 @@ class Search:
         snapshot = Snapshot(
             {
                 **{name: getattr(self, name) for name in _COUNTERS},
+                "of": describe(self.eda, self.length, self.seed),
                 "facts": self.facts,
                 "seconds": dict(self.clock.seconds),
                 "has_fitted": self.fitted is not None,

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TextIO
 
@@ -11,7 +12,7 @@ import msgspec
 from harmonium.models import MODELS
 from harmonium.problems.custom import problem_to_dict
 from harmonium.search.clock import PHASES
-from harmonium.specs import format_scalar
+from harmonium.specs import SpecError, format_scalar, to_dict
 from harmonium.studies.plans import Bisect, Case, State, Walk
 from harmonium.studies.scaling import Law
 from harmonium.studies.store import Store, Stored
@@ -61,7 +62,7 @@ class Index:
             chosen = "" if isinstance(case.plan, Bisect) else str(case.plan.population)
             self._cases.setdefault((problem, eda, stop, chosen), case)
             self._families.setdefault(_without_source(spec["problem"]), case.family)
-            self._names.setdefault(eda, case.model)
+            self._names.setdefault(_without_sources(spec["eda"]), case.model)
         self._counted = {
             trial.key
             for walk in walks
@@ -78,7 +79,7 @@ class Index:
         if case and spec["seed"] in case.seeds and spec["algorithm"] == ALGORITHM:
             return Place(case.model, case.family, stored.key in self._counted, True)
         family = self._families.get(_without_source(spec["problem"]))
-        return Place(self._names.get(eda), family, False, False)
+        return Place(self._names.get(_without_sources(spec["eda"])), family, False, False)
 
 
 def _identify(spec: Plain) -> tuple[str, str, str, str]:
@@ -90,6 +91,11 @@ def _identify(spec: Plain) -> tuple[str, str, str, str]:
 
 def _without_source(problem: Plain) -> str:
     return _encode({name: value for name, value in problem.items() if name != "source"})
+
+
+def _without_sources(eda: Plain) -> str:
+    """Return an EDA as a text, whatever its population and the state of its model's module."""
+    return _encode({**eda, "population": None, "model": _without_source(eda["model"])})
 
 
 def _encode(plain: Plain) -> str:
@@ -143,7 +149,7 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
             "instance": problem.get("instance"),
             "name": case.model,
             "problem": _write(problem),
-            "model": str(case.eda.model),
+            "model": _name_model(tuple(to_dict(case.eda.model).items())),
             "replacement": case.eda.replacement,
             "tournament": case.eda.tournament,
             "pairing": case.eda.pairing,
@@ -321,15 +327,19 @@ def _head(stored: Stored, place: Place) -> Plain:
 
 @lru_cache(1024)
 def _name_model(fields: tuple[tuple[str, Any], ...]) -> str:
-    """Return a model as short as it can be written."""
-    return str(MODELS.from_dict(dict(fields)))
+    """Return a model as short as it can be written; one of the user's own with every field."""
+    plain = dict(fields)
+    if plain["name"] in MODELS:
+        with suppress(SpecError):  # written by a version with other fields
+            return str(MODELS.from_dict(plain))
+    return _write(plain)  # its module may be another by now, or gone
 
 
-def _write(problem: Plain) -> str:
-    """Return a problem as its specification would be written, every field named."""
+def _write(plain: Plain) -> str:
+    """Return a problem or model as its specification would be written, every field named."""
     settings = ",".join(
         f"{field}={format_scalar(value)}"
-        for field, value in problem.items()
+        for field, value in plain.items()
         if field not in ("name", "source")
     )
-    return f"{problem['name']}:{settings}" if settings else str(problem["name"])
+    return f"{plain['name']}:{settings}" if settings else str(plain["name"])
