@@ -11,7 +11,7 @@ from harmonium.models import MODELS
 from harmonium.specs import SpecError, to_dict
 from harmonium.studies.trial import Trial, execute, read_record
 
-SOURCE = '''
+SOURCE = """
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +39,7 @@ class Fitted:
 
 def no_model():
     pass
-'''
+"""
 
 
 @pytest.fixture

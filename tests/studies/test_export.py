@@ -553,7 +553,7 @@ def test_a_case_has_its_population_and_bounds() -> None:
         "size": 10,
         "instance": 4,
         "name": "umda",
-        "problem": "nk:length=10,k=2,instance=4,neighbors=random",
+        "problem": "nk:instance=4,k=2,length=10,neighbors=random",
         "model": "umda",
         "replacement": "keep-parents",
         "tournament": 2,

@@ -141,7 +141,7 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
     for walk in walks:
         case, (row,) = walk.case, summarize([walk])
         low, high = _bound(walk)
-        problem = problem_to_dict(case.problem)
+        problem = dict(sorted(problem_to_dict(case.problem).items()))  # as trials have it
         measured = walk.found.measured if walk.found else None
         yield {
             "family": case.family,
@@ -149,7 +149,7 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
             "instance": problem.get("instance"),
             "name": case.model,
             "problem": _write(problem),
-            "model": _name_model(tuple(to_dict(case.eda.model).items())),
+            "model": _name_model(tuple(sorted(to_dict(case.eda.model).items()))),
             "replacement": case.eda.replacement,
             "tournament": case.eda.tournament,
             "pairing": case.eda.pairing,
