@@ -400,6 +400,27 @@ def test_other_seeds_and_stopping_rules_are_not_current(tmp_path: Path) -> None:
     assert len(index.left_out) == 12
 
 
+def test_trials_that_serve_two_names_are_current(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    text = """
+name = "twice"
+models = ["umda"]
+[[problems]]
+problem = "trap:order=5"
+sizes = [10]
+runs = 2
+[[problems]]
+problem = "trap: order = 5"
+sizes = [10]
+runs = 4
+"""
+    fill_cases(path, text)
+    rows, index = read_table(path)
+    assert [row["seed"] for row in rows] == [1, 2, 3, 4]
+    assert {row["current"] for row in rows} == {True}
+    assert not index.left_out
+
+
 def test_trials_of_an_edited_module_are_told_apart_and_left_out(tmp_path: Path) -> None:
     text = OWN_ONEMAX.replace("optimum = None", "optimum = 99.0")
     name = write_module(tmp_path, text)

@@ -1,7 +1,6 @@
 """Tables of a study as plain rows, for CSV or JSON: trials, traces, cases, summary and laws."""
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -17,7 +16,7 @@ from harmonium.studies.plans import Bisect, Case, State, Walk
 from harmonium.studies.scaling import Law
 from harmonium.studies.store import Store, Stored
 from harmonium.studies.summary import METRICS, Row, summarize
-from harmonium.studies.trial import ALGORITHM, Trial
+from harmonium.studies.trial import Trial
 
 Plain = dict[str, Any]
 
@@ -27,7 +26,8 @@ _RESULT: Final = (
     *("solved", "best_fitness", "optimum", "evaluations", "unique_evaluations", "generations"),
     "stopped_by",
 )
-_CPU: Final = tuple((f"cpu_{phase}", phase) for phase in ("total", *PHASES))
+_PHASES: Final = ("total", *PHASES)
+_CPU: Final = tuple(f"cpu_{phase}" for phase in _PHASES)
 _TRACE: Final = ("generation", "evaluations", "best", "mean")
 
 
@@ -53,14 +53,15 @@ class Index:
     def __init__(self, walks: Sequence[Walk]) -> None:
         self.left_out: set[str] = set()
         """Keys of the trials that were left out, for they are not of the study as it is now."""
-        self._cases: dict[tuple[str, ...], Case] = {}
+        self._cases: dict[tuple[bytes, int | None], Case] = {}
         self._families: dict[str, str] = {}
         self._names: dict[str, str] = {}
         for case in (walk.case for walk in walks):
             spec = msgspec.json.decode(Trial(case.problem, case.eda, case.stop, 0).spec)
-            problem, eda, stop, _ = _identify(spec)
-            chosen = "" if isinstance(case.plan, Bisect) else str(case.plan.population)
-            self._cases.setdefault((problem, eda, stop, chosen), case)
+            where = _identify(spec), getattr(case.plan, "population", None)
+            known = self._cases.setdefault(where, case)
+            if len(known.seeds) < len(case.seeds):  # another name for the same, with more runs
+                self._cases[where] = case
             self._families.setdefault(_without_source(spec["problem"]), case.family)
             self._names.setdefault(_without_sources(spec["eda"]), case.model)
         self._counted = {
@@ -73,20 +74,17 @@ class Index:
     def find(self, stored: Stored) -> Place:
         """Return where a trial stands; of an old one what its problem and model tell."""
         spec = stored.spec
-        problem, eda, stop, population = _identify(spec)
-        case = self._cases.get((problem, eda, stop, population))
-        case = case or self._cases.get((problem, eda, stop, ""))
-        if case and spec["seed"] in case.seeds and spec["algorithm"] == ALGORITHM:
+        text = _identify(spec)
+        case = self._cases.get((text, None)) or self._cases.get((text, spec["eda"]["population"]))
+        if case and spec["seed"] in case.seeds:
             return Place(case.model, case.family, stored.key in self._counted, True)
         family = self._families.get(_without_source(spec["problem"]))
         return Place(self._names.get(_without_sources(spec["eda"])), family, False, False)
 
 
-def _identify(spec: Plain) -> tuple[str, str, str, str]:
-    """Return problem, EDA, stopping rules and population of a specification, as texts."""
-    eda = dict(spec["eda"])
-    population = eda.pop("population")
-    return _encode(spec["problem"]), _encode(eda), _encode(spec["stop"]), str(population)
+def _identify(spec: Plain) -> bytes:
+    """Return a specification as a text, whatever its population and seed."""
+    return _encoder.encode({**spec, "seed": None, "eda": {**spec["eda"], "population": None}})
 
 
 def _without_source(problem: Plain) -> str:
@@ -149,7 +147,7 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
             "instance": problem.get("instance"),
             "name": case.model,
             "problem": _write(problem),
-            "model": _name_model(tuple(sorted(to_dict(case.eda.model).items()))),
+            "model": _name_model(msgspec.json.encode(to_dict(case.eda.model), order="sorted")),
             "replacement": case.eda.replacement,
             "tournament": case.eda.tournament,
             "pairing": case.eda.pairing,
@@ -241,9 +239,6 @@ def write_csv(rows: Iterable[Plain], file: TextIO) -> None:
         file.write(_write_line(row.values()))
 
 
-_SPECIAL: Final = re.compile('["\r\n]')
-
-
 def _write_line(values: Iterable[Any]) -> str:
     """Return what `csv.writer` would write, in a third of its time."""
     cells = [
@@ -257,7 +252,7 @@ def _write_line(values: Iterable[Any]) -> str:
         for value in values
     ]
     line = ",".join(cells)
-    if line.count(",") >= len(cells) or _SPECIAL.search(line):
+    if line.count(",") >= len(cells) or '"' in line or "\n" in line or "\r" in line:
         line = ",".join(map(_quote, cells))
     return (line or '""') + "\r\n"  # a blank line would be no row
 
@@ -268,7 +263,7 @@ def _write_float(value: float) -> str:
 
 
 def _quote(cell: str) -> str:
-    if "," in cell or _SPECIAL.search(cell):
+    if "," in cell or '"' in cell or "\n" in cell or "\r" in cell:
         return '"{}"'.format(cell.replace('"', '""'))
     return cell
 
@@ -290,15 +285,15 @@ def flatten(stored: Stored, place: Place = Place()) -> Plain:  # noqa: B008  # i
     return {
         **_head(stored, place),
         "status": stored.status,
-        "problem": _write(spec["problem"]),
-        "model": _name_model(tuple(spec["eda"]["model"].items())),
+        "problem": _name_problem(_encoder.encode(spec["problem"])),
+        "model": _name_model(_encoder.encode(spec["eda"]["model"])),
         "replacement": spec["eda"]["replacement"],
         "tournament": spec["eda"]["tournament"],
         "pairing": spec["eda"]["pairing"],
-        **{name: result.get(name) for name in _RESULT},
+        **dict(zip(_RESULT, map(result.get, _RESULT), strict=True)),
         # A letter before the bits: readers of tables take bare ones for a number.
         "best_bits": None if best is None else f"b{best}",
-        **{column: cpu.get(phase) for column, phase in _CPU},
+        **dict(zip(_CPU, map(cpu.get, _PHASES), strict=True)),
         "wall_seconds": stored.wall_seconds,
         "peak_memory": stored.peak_memory,
         "started": stored.started,
@@ -326,9 +321,15 @@ def _head(stored: Stored, place: Place) -> Plain:
 
 
 @lru_cache(1024)
-def _name_model(fields: tuple[tuple[str, Any], ...]) -> str:
+def _name_problem(text: bytes) -> str:
+    """Return a problem, given as JSON, with every field."""
+    return _write(msgspec.json.decode(text))
+
+
+@lru_cache(1024)
+def _name_model(text: bytes) -> str:
     """Return a model as short as it can be written; one of the user's own with every field."""
-    plain = dict(fields)
+    plain = msgspec.json.decode(text)
     if plain["name"] in MODELS:
         with suppress(SpecError):  # written by a version with other fields
             return str(MODELS.from_dict(plain))
