@@ -33,7 +33,9 @@ runs = 3
 
 def figures(done: "subprocess.CompletedProcess[str]") -> list[Any]:
     """Return what the table shows for each model, apart from times."""
-    return re.findall(r"(umda|boa) +([\d,]+) ±(\d+)% +([\d,]+) ±(\d+)% +([\d,]+) ", done.stdout)
+    return re.findall(
+        r"(umda|boa) +([\d,]+) \(>([\d,]+)\) +([\d,]+) ±(\d+)% +([\d,]+) ", done.stdout
+    )
 
 
 @pytest.mark.slow

@@ -242,7 +242,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
 def test_a_study_ends_with_its_tables(small: Small) -> None:
     shown = small.done.stdout
     assert "small: seed 1, finished 8 of 8 rows: 8 solved\n" in shown
-    assert re.search(r"20 umda +[\d,]+ ±\d+% +[\d,]+ ±\d+% +[\d,]+ +[\d.]+ ±\d+% +3/3", shown)
+    assert re.search(r"20 umda +[\d,]+ \(>\d+\) +[\d,]+ ±\d+% +[\d,]+ +[\d.]+ ±\d+% +3/3", shown)
     assert re.search(r"10 boa .* 4/4", shown)
     assert re.search(r"boa +-?\d\.\d\d(±\d\.\d\d)? \(1\.3\)", shown)
     assert "nan" not in shown

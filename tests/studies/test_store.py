@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 import sqlite3
@@ -105,13 +106,13 @@ def test_rows_are_whole_and_in_the_order_in_which_trials_ended(path: Path) -> No
         rows = list(store.rows())
     assert [row.key for row in rows] == [trial.key for trial in trials]
     for row, trial, record in zip(rows, trials, records, strict=True):
-        assert row.spec == {
+        assert json.loads(row.frame) == {
             "algorithm": 1,
             "eda": to_dict(trial.eda),
             "problem": to_dict(trial.problem),  # type: ignore[arg-type]
-            "seed": trial.seed,
             "stop": to_dict(trial.stop),
         }
+        assert row.seed == trial.seed
         for name in ("status", "result", "error", "environment", "host", "started"):
             assert getattr(row, name) == getattr(record, name)
         assert (row.wall_seconds, row.peak_memory) == (record.wall_seconds, record.peak_memory)
@@ -196,7 +197,7 @@ def test_a_store_is_gone_on_with(path: Path) -> None:
     fill(path, range(2))
     fill(path, range(2, 4))
     with Store.open(path) as store:
-        assert [row.spec["seed"] for row in store.rows()] == [0, 1, 2, 3]
+        assert [row.seed for row in store.rows()] == [0, 1, 2, 3]
 
 
 def test_a_closed_store_is_one_file(path: Path) -> None:
@@ -540,7 +541,7 @@ def test_a_full_disk_loses_nothing_that_was_appended(path: Path) -> None:
     assert again == count
     assert int(count) > 5
     with Store.open(path) as reader:
-        assert [row.spec["seed"] for row in reader.rows()] == list(range(int(count)))
+        assert [row.seed for row in reader.rows()] == list(range(int(count)))
     assert check_integrity(path) == "ok"
     fill(path, range(int(count), int(count) + 1))
     with Store.open(path) as reader:
@@ -574,7 +575,7 @@ def test_a_store_of_schema_1_can_be_read(path: Path) -> None:
         }
         rows = list(store.rows())
         outcomes = store.outcomes()
-        assert [(row.status, row.spec["seed"]) for row in rows] == [
+        assert [(row.status, row.seed) for row in rows] == [
             *[("done", 1), ("done", 2), ("done", 3), ("failed", 4)],
         ]
         assert [outcomes[row.key].figures.evaluations for row in rows] == [32, 32, 48, 0]

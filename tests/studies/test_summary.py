@@ -226,7 +226,7 @@ def test_a_row_of_which_some_instances_are_not_solved() -> None:
     missed = {8: [make_outcome(False)]}
     row = only(walk_instances(plan, {8: SOLVED[:2]}, missed, missed))
     assert row.state == "not solved"
-    assert row.reason == "not solved within population 8 (2 of 3 instances)"
+    assert row.reason == "not solved within population 8 in 2 of 3 instances"
     assert mean_alone(row, "evaluations") == 150
 
 
@@ -243,7 +243,7 @@ def test_a_row_of_which_some_instances_are_not_confirmed() -> None:
     both = {8: SOLVED[:2], 16: SOLVED[:2]}
     row = only(walk_instances(plan, both, {8: [make_outcome(False)], 16: SOLVED[:2]}))
     assert row.state == "not solved"
-    assert row.reason == "not confirmed within population 20 (1 of 2 instances)"
+    assert row.reason == "not confirmed within population 20 in 1 of 2 instances"
 
 
 def test_a_row_that_is_cut_short() -> None:
@@ -261,7 +261,7 @@ def test_a_row_names_the_ceiling_of_an_instance_that_is_not_solved() -> None:
     plan = Bisect(first=64, max_population=64, max_evaluations=300)
     row = only(walk_instances(plan, {64: SOLVED[:2]}, {64: [make_outcome(False)]}))
     assert row.state == "not solved"
-    assert row.reason == "not solved within population 64 (1 of 2 instances)"
+    assert row.reason == "not solved within population 64 in 1 of 2 instances"
 
 
 def make_row(values: Sequence[float]) -> Row:

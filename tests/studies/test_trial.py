@@ -293,3 +293,10 @@ def test_a_module_that_is_not_there_is_told(tmp_path: Path) -> None:
     record = read_record(execute(spec.replace(name, "no_such_module"), None))
     assert record.status == "failed"
     assert "there is no module 'no_such_module'" in record.error
+
+
+def test_repeated_trials_are_those_made_one_by_one() -> None:
+    first = Trial(OneMax(length=20), EDA(UMDA(), population=50), Stop(), 3)
+    for trial, seed in zip(first.repeat(range(3, 7)), range(3, 7), strict=True):
+        alone = Trial(first.problem, first.eda, first.stop, seed)
+        assert (trial, trial.spec, trial.key) == (alone, alone.spec, alone.key)

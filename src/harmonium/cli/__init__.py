@@ -1,6 +1,6 @@
 """The command line: parse, call, print; no logic of its own.
 
-Exit codes: 0 ran, 1 interrupted, 2 bad input.
+Exit codes: 0 ran, 1 interrupted, 2 bad input, 3 a study has ended with rows that failed.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""`harmonium bisect`: the smallest population that solves a problem every time."""
+"""`harmonium bisect`: the smallest population with which all runs are solved."""
 
 import json
 import tempfile
@@ -40,6 +40,9 @@ def bisect(
         float, typer.Option(help="Relative width of the bounds at the end.")
     ] = 0.1,
     max_population: Annotated[int, typer.Option(help="Give up beyond this.")] = 65_536,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Double until the double solves all runs too.")
+    ] = False,
     store: Annotated[
         Path | None,
         typer.Option(help="Keep the trials in this file, and go on from it.", metavar="FILE.db"),
@@ -51,13 +54,14 @@ def bisect(
         bool, typer.Option("--json", help="Print one JSON object a model instead of tables.")
     ] = False,
 ) -> int:
-    """Find the smallest population with which every run solves PROBLEM, by bisection.
+    """Find the smallest population with which all runs solve PROBLEM, by bisection.
 
     Exit codes: 0 found or not; 1 interrupted; 2 bad input; 3 the problem raised an error.
     """
     text = _write_study(problem, model or ["rbm"], runs, seed, replacement, tournament)
     text += (
         f"[bisect]\nstart = {start}\ntolerance = {tolerance}\nmax_population = {max_population}\n"
+        f"confirm = {json.dumps(confirm)}\n"
     )
     study = read_study(text, "bisect", Path.cwd())
     with tempfile.TemporaryDirectory(prefix="harmonium-") as folder:

@@ -1,8 +1,6 @@
 """The tables and sentences a study ends with, on the terminal."""
 
-import math
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -19,12 +17,11 @@ from harmonium.studies.prose import (
     format_count,
     format_estimate,
     format_seconds,
-    format_spread,
 )
 from harmonium.studies.scaling import Law, find_crossings, find_prices, fit_laws
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study
-from harmonium.studies.summary import Estimate, Metric, Row
+from harmonium.studies.summary import Metric, Row
 
 
 def show_study(
@@ -72,8 +69,7 @@ def is_finished(row: Row) -> bool:
 
 def explain(row: Row) -> str:
     """Say in one line why a row is not done."""
-    reason = re.sub(r" \((\d+) of (\d+) instances\)$", r" in \1 of \2 instances", row.reason)
-    return reason if len(reason) <= 200 else f"{reason[:200]}…"
+    return row.reason if len(row.reason) <= 200 else f"{row.reason[:200]}…"
 
 
 def _name_end(row: Row) -> str:
@@ -94,10 +90,14 @@ def show_failures(store: Store, console: Console) -> None:
 
 _ROWS = (
     "Means over runs, or over instances where there are some; ±: half of a 95 % interval by"
-    " bootstrap, of a single population half of its bracket."
+    " bootstrap, given the population found (none of fewer than 4 instances). Population 60 (>56):"
+    " all runs were solved with 60, not with 56; ≤: no smaller one was run."
 )
 _CUT = "* A ceiling was reached before the tolerance: the population may be larger than needed."
-_LAWS = "Exponents e of value = c·n^e ± half of a 95 % interval by bootstrap (in the paper)."
+_LAWS = (
+    "Exponents e of value = c·n^e ± half of a 95 % interval by bootstrap (in the paper, of its RBM"
+    " and BOA, with its own settings)."
+)
 
 
 def list_rows(rows: Sequence[Row], *, running: bool = False) -> Table:
@@ -124,20 +124,12 @@ def _list_figures(row: Row, running: bool) -> list[str | Text]:
         return ["–" if row.given is None else format_count(row.given), Text(words), "", "", ""]
     population = row.estimate("population")
     return [
-        _write(population, format_count) if row.given is None else format_count(row.given),
-        _write(row.estimate("evaluations"), format_count),
+        format_estimate(population, format_count, spread=row.given is None),
+        format_estimate(row.estimate("evaluations"), format_count, spread=True),
         format_estimate(row.estimate("unique_evaluations"), format_count),
-        _write(row.estimate("cpu_total"), format_seconds),
+        format_estimate(row.estimate("cpu_total"), format_seconds, spread=True),
         f"{row.solved}/{row.runs}" + (" *" if row.reason else ""),
     ]
-
-
-def _write(estimate: Estimate | None, write: Callable[[float], str]) -> str:
-    """Return a mean and its spread, as far as its bounds are known; the report does the same."""
-    words = format_estimate(estimate, write)
-    if estimate is None or math.isnan(estimate.high):
-        return words
-    return f"{words}{format_spread(estimate)}" if estimate.known else f"≤ {words}"
 
 
 def _list_laws(laws: Sequence[Law]) -> Table:

@@ -108,8 +108,8 @@ class Growth(NamedTuple):
 
 _EVALUATIONS = Growth(
     *("evaluations", "evaluations", "evaluations", "~s", "Evaluations against size"),
-    f"Evaluations to the optimum, with the smallest population that solves every run. {_LOG} "
-    f"{_BARS}",
+    "Evaluations to the optimum, with the smallest population found with which all runs were "
+    f"solved. {_LOG} {_BARS}",
     _PAPER,
 )
 _CPU = Growth(
@@ -119,7 +119,7 @@ _CPU = Growth(
 )
 _POPULATION = Growth(
     *("population", "population", "population", "~s", "Population against size"),
-    f"The smallest population that solves every run. {_BARS}",
+    f"The smallest population found with which all runs were solved. {_BARS}",
 )
 _BUILDING = Growth(
     *("building", "cpu_building", "CPU seconds", "~g", "Time of model building"),

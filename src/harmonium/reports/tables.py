@@ -7,7 +7,7 @@ from typing import Final
 from harmonium.reports.curves import know
 from harmonium.reports.learned import Learned
 from harmonium.search import Generation, Result
-from harmonium.studies.prose import format_count, format_exponent, format_seconds, format_spread
+from harmonium.studies.prose import format_count, format_estimate, format_exponent, format_seconds
 from harmonium.studies.scaling import Law
 from harmonium.studies.summary import Estimate, Metric, Row
 
@@ -218,13 +218,8 @@ def _show_estimate(
 ) -> Cell:
     if estimate is None:
         return Cell("–")
-    low, high = know(estimate.low), know(estimate.high)
-    text = write(estimate.mean)
-    if spread and low is not None and high is not None:
-        text += format_spread(estimate)
-    elif high is not None and low is None:  # no smaller population was run
-        text = f"≤ {text}"
-    return Cell(text, estimate.mean, low, high)
+    text = format_estimate(estimate, write, spread=spread)
+    return Cell(text, estimate.mean, know(estimate.low), know(estimate.high))
 
 
 def _show_law(law: Law | None) -> Cell:

@@ -54,10 +54,12 @@ class Index:
         self.left_out: set[str] = set()
         """Keys of the trials that were left out, for they are not of the study as it is now."""
         self._cases: dict[tuple[bytes, int | None], Case] = {}
+        self._frames: dict[str, tuple[Case | None, Place]] = {}
         self._families: dict[str, str] = {}
         self._names: dict[str, str] = {}
         for case in (walk.case for walk in walks):
             spec = msgspec.json.decode(Trial(case.problem, case.eda, case.stop, 0).spec)
+            del spec["seed"]
             where = _identify(spec), getattr(case.plan, "population", None)
             known = self._cases.setdefault(where, case)
             if len(known.seeds) < len(case.seeds):  # another name for the same, with more runs
@@ -73,18 +75,24 @@ class Index:
 
     def find(self, stored: Stored) -> Place:
         """Return where a trial stands; of an old one what its problem and model tell."""
-        spec = stored.spec
+        if stored.frame not in self._frames:
+            self._frames[stored.frame] = self._find_frame(_decode(stored.frame))
+        case, old = self._frames[stored.frame]
+        if case and stored.seed in case.seeds:
+            return Place(case.model, case.family, stored.key in self._counted, True)
+        return old
+
+    def _find_frame(self, spec: Plain) -> tuple[Case | None, Place]:
+        """Return the case of trials that differ in their seeds alone, and where old ones stand."""
         text = _identify(spec)
         case = self._cases.get((text, None)) or self._cases.get((text, spec["eda"]["population"]))
-        if case and spec["seed"] in case.seeds:
-            return Place(case.model, case.family, stored.key in self._counted, True)
         family = self._families.get(_without_source(spec["problem"]))
-        return Place(self._names.get(_without_sources(spec["eda"])), family, False, False)
+        return case, Place(self._names.get(_without_sources(spec["eda"])), family, False, False)
 
 
 def _identify(spec: Plain) -> bytes:
-    """Return a specification as a text, whatever its population and seed."""
-    return _encoder.encode({**spec, "seed": None, "eda": {**spec["eda"], "population": None}})
+    """Return a specification as a text, whatever its population."""
+    return _encoder.encode({**spec, "eda": {**spec["eda"], "population": None}})
 
 
 def _without_source(problem: Plain) -> str:
@@ -279,17 +287,14 @@ def write_json(rows: Iterable[Plain], file: TextIO) -> None:
 
 def flatten(stored: Stored, place: Place = Place()) -> Plain:  # noqa: B008  # it is frozen
     """Return a stored trial as one flat row."""
-    spec, result = stored.spec, stored.result
+    result = stored.result
     cpu = result.get("cpu_seconds", {})
     best = result.get("best_bits")
+    columns = _list_columns(stored.frame)
     return {
         **_head(stored, place),
         "status": stored.status,
-        "problem": _name_problem(_encoder.encode(spec["problem"])),
-        "model": _name_model(_encoder.encode(spec["eda"]["model"])),
-        "replacement": spec["eda"]["replacement"],
-        "tournament": spec["eda"]["tournament"],
-        "pairing": spec["eda"]["pairing"],
+        **columns.settings,
         **dict(zip(_RESULT, map(result.get, _RESULT), strict=True)),
         # A letter before the bits: readers of tables take bare ones for a number.
         "best_bits": None if best is None else f"b{best}",
@@ -299,31 +304,55 @@ def flatten(stored: Stored, place: Place = Place()) -> Plain:  # noqa: B008  # i
         "started": stored.started,
         "host": stored.host,
         "harmonium": stored.environment.get("harmonium"),
-        "algorithm": spec["algorithm"],
+        "algorithm": columns.algorithm,
         "error": stored.error,
     }
 
 
 def _head(stored: Stored, place: Place) -> Plain:
     """Return the columns that say which trial it is."""
-    spec = stored.spec
+    columns = _list_columns(stored.frame)
     return {
         "key": stored.key,
         "current": place.current,
         "counted": place.counted,
         "family": place.family,
-        "length": spec["problem"].get("length"),
-        "instance": spec["problem"].get("instance"),
+        "length": columns.length,
+        "instance": columns.instance,
         "name": place.name,
-        "population": spec["eda"]["population"],
-        "seed": spec["seed"],
+        "population": columns.population,
+        "seed": stored.seed,
     }
 
 
-@lru_cache(1024)
-def _name_problem(text: bytes) -> str:
-    """Return a problem, given as JSON, with every field."""
-    return _write(msgspec.json.decode(text))
+class _Columns(NamedTuple):
+    """What trials have in common that differ in their seeds alone."""
+
+    length: int | None
+    instance: int | None
+    population: int
+    settings: Plain
+    algorithm: int
+
+
+@lru_cache(4096)
+def _list_columns(frame: str) -> _Columns:
+    spec = _decode(frame)
+    problem, eda = spec["problem"], spec["eda"]
+    settings = {
+        "problem": _write(problem),
+        "model": _name_model(_encoder.encode(eda["model"])),
+        **{name: eda[name] for name in ("replacement", "tournament", "pairing")},
+    }
+    return _Columns(
+        *(problem.get("length"), problem.get("instance"), eda["population"], settings),
+        spec["algorithm"],
+    )
+
+
+def _decode(frame: str) -> Plain:
+    plain: Plain = msgspec.json.decode(frame)
+    return plain
 
 
 @lru_cache(1024)

@@ -36,7 +36,7 @@ class Case:
     def trials(self, population: int) -> tuple[Trial, ...]:
         """Return the runs at a population; run r has the same seed at every one."""
         eda = replace(self.eda, population=population)
-        return tuple(Trial(self.problem, eda, self.stop, seed) for seed in self.seeds)
+        return tuple(Trial(self.problem, eda, self.stop, self.seeds[0]).repeat(self.seeds))
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Fixed(msgspec.Struct, frozen=True):
 
 
 class Bisect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Find the smallest population that solves every run: double, then halve the gap."""
+    """Find the smallest population that solves all runs: double, then halve the gap."""
 
     first: Even = msgspec.field(default=16, name="start")
     tolerance: Annotated[float, Meta(gt=0, lt=1)] = 0.1

@@ -47,15 +47,22 @@ def choose_prices(prices: Sequence[Price]) -> list[Price]:
 def format_estimate(
     estimate: Estimate | None, write: Callable[[float], str], *, spread: bool = False
 ) -> str:
-    """Return the mean, and where asked how wide its interval is: "12,698 ±4%"."""
+    """Return the mean, and where asked what is known of its bounds.
+
+    "12,698 ±4%" is half of an interval, "60 (>56)" a population of which 56 was too few, "≤ 8" one
+    of which none smaller was run.
+    """
     if estimate is None:
         return "–"
-    return write(estimate.mean) + (format_spread(estimate) if spread else "")
-
-
-def format_spread(estimate: Estimate) -> str:
-    """Return half the width of an interval as a share of the mean."""
-    return f" ±{(estimate.high - estimate.low) / 2 / (abs(estimate.mean) or 1.0):.0%}"
+    words = write(estimate.mean)
+    if not spread or math.isnan(estimate.high):
+        return words
+    if not estimate.known:
+        return f"≤ {words}"
+    if estimate.low < estimate.mean == estimate.high:
+        return f"{words} (>{write(estimate.low)})"
+    wide = (estimate.high - estimate.low) / 2 / (abs(estimate.mean) or 1.0)
+    return f"{words} ±{wide:.0%}"
 
 
 def format_exponent(exponent: Estimate) -> str:

@@ -74,7 +74,9 @@ class Stored(NamedTuple):
     """A whole row of the store, but for its trace."""
 
     key: str
-    spec: dict[str, Any]
+    frame: str
+    """The specification as JSON, its seed cut out: the same for many trials."""
+    seed: int
     status: Status
     result: dict[str, Any]
     error: str
@@ -209,6 +211,7 @@ class Store:
 
     def rows(self) -> Iterator[Stored]:
         """Iterate over the stored trials in the order in which they ended."""
+        environments: dict[str, dict[str, str]] = {}  # few, and the same for many trials
         with _explained(self.path):
             for row in self._connection.execute(
                 "SELECT key, spec, status, result, error, facts, host, started, "
@@ -216,9 +219,13 @@ class Store:
                 "ON environments.id = environment ORDER BY trials.rowid"
             ):
                 key, spec, status, result, error, facts, *rest = row
+                if facts not in environments:
+                    environments[facts] = msgspec.json.decode(facts)
+                before, _, after = spec.rpartition('"seed":')  # no field behind it has that name
+                seed, _, after = after.partition(",")
                 yield Stored(
-                    *(key, msgspec.json.decode(spec), status, msgspec.json.decode(result), error),
-                    *(msgspec.json.decode(facts), *rest),
+                    *(key, before + after, int(seed), status, msgspec.json.decode(result), error),
+                    *(environments[facts], *rest),
                 )
 
     def trace(self, key: str) -> dict[str, list[Any]]:

@@ -159,7 +159,7 @@ def _judge(walks: Sequence[Walk]) -> tuple[State, str]:
     missed = [walk for walk in walks if walk.state == "not solved"]
     ceilings = [walk.found.ceiling for walk in missed or walks if walk.found and walk.found.ceiling]
     if missed:
-        of = f" ({len(missed)} of {len(walks)} instances)" if len(walks) > 1 else ""
+        of = f" in {len(missed)} of {len(walks)} instances" if len(walks) > 1 else ""
         short = missed[0].found is not None and missed[0].found.unconfirmed
         return "not solved", f"not {'confirmed' if short else 'solved'} within {ceilings[0]}{of}"
     if states == {"done"}:

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 import traceback
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -42,10 +43,28 @@ class Trial:
     @cached_property
     def spec(self) -> str:
         """Everything that decides the result, as canonical JSON: every field, sorted keys."""
+        return str(self.seed).join(self._frame)
+
+    @property
+    def _frame(self) -> tuple[str, str]:
+        """The specification before and after the seed."""
         return (
             f'{{"algorithm":{ALGORITHM},"eda":{_encode(self.eda)},"problem":'
-            f'{_encode_problem(self.problem)},"seed":{self.seed},"stop":{_encode(self.stop)}}}'
+            f'{_encode_problem(self.problem)},"seed":',
+            f',"stop":{_encode(self.stop)}}}',
         )
+
+    def repeat(self, seeds: Iterable[int]) -> Iterator["Trial"]:
+        """Yield the same trial with other seeds, specified and hashed at once: there are many."""
+        before, after = self._frame
+        begun = hashlib.sha256(before.encode())
+        for seed in seeds:
+            trial = Trial(self.problem, self.eda, self.stop, seed)
+            rest = f"{seed}{after}"
+            whole = begun.copy()
+            whole.update(rest.encode())
+            vars(trial).update(spec=before + rest, key=whole.hexdigest())
+            yield trial
 
     @cached_property
     def key(self) -> str:
