@@ -100,7 +100,9 @@ def test_a_report_is_written(folder: Path) -> None:
 def test_a_failure_is_told_with_its_bits_and_the_best_so_far(folder: Path) -> None:
     done = call(folder, "mine:picky", "--length", "12")
     assert done.returncode == 2
-    assert done.stderr.startswith("harmonium: the function raised ValueError: too much for row ")
+    assert done.stderr.startswith(
+        "harmonium: the function raised ValueError: too much, mine.py line 9 (row "
+    )
     assert "; expected a finite number, or take --on-error worst to go on" in done.stderr
     assert done.stderr.count("\n") == 1
     result = solve(folder, "mine:picky", "--length", "8", "--on-error", "worst")

@@ -242,7 +242,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
 def test_a_study_ends_with_its_tables(small: Small) -> None:
     shown = small.done.stdout
     assert "small: seed 1, finished 8 of 8 rows: 8 solved\n" in shown
-    assert re.search(r"20 umda +[\d,]+ \(>\d+\) +[\d,]+ ±\d+% +[\d,]+ +[\d.]+ ±\d+% +3/3", shown)
+    assert re.search(r"20 umda +[\d,]+ \(>\d+\) +[\d,]+ +[\d,]+ +[\d.]+ +3/3", shown)
     assert re.search(r"10 boa .* 4/4", shown)
     assert re.search(r"boa +-?\d\.\d\d(±\d\.\d\d)? \(1\.3\)", shown)
     assert "nan" not in shown
@@ -263,7 +263,7 @@ def test_the_summary_has_a_row_for_each_size_and_model(small: Small) -> None:
         assert row["state"] == "done"
         assert row["solved"] == row["runs"] == (4 if row["problem"] == "nk:k=2" else 3)
         if row["instances"] == 1:  # of two there is no interval
-            assert row["evaluations_low"] <= row["evaluations"] <= row["evaluations_high"]
+            assert row["evaluations_low"] is row["evaluations_high"] is None  # of three runs
         assert row["unique_evaluations"] <= row["evaluations"]
 
 
@@ -503,7 +503,7 @@ def count_faults(folder: Path) -> int:
 
 COMPLAINT = (
     "harmonium: 1 of 3 rows failed; see harmonium study status --failures faulty.db; "
-    "mend the problem and run with --retry-failed\n"
+    "mend the problem or model, run with --retry-failed\n"
 )
 
 
@@ -643,7 +643,7 @@ def test_a_long_reason_leaves_the_table_readable(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert re.search(r"^ *11 umda +–", done.stdout, re.M)
     assert "ValueError: out of very" in done.stdout
-    assert re.search(r"10 umda +≤ 8 +[\d,]+ ±\d+% +[\d,]+ +[\d.]+ ±\d+% +2/2", done.stdout)
+    assert re.search(r"10 umda +≤ 8 +[\d,]+ +[\d,]+ +[\d.]+ +2/2", done.stdout)
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 

@@ -63,7 +63,7 @@ def test_the_lead_is_written_from_the_numbers(result: Optimum) -> None:
     )
     lead = write_optimum_lead(odd)
     for words in (
-        "The best value found is -1.25, after 1 evaluation of the function; 1,000 more",
+        "The largest value found is -1.25, after 1 evaluation of the function; 1,000 more",
         "served from the cache. 1 evaluation failed. 3 sampled rows had to be changed",
         f"with the model {odd.model} ({odd.why}).",
         "It ended because max_evaluations was reached.",
@@ -91,7 +91,7 @@ def test_a_minimum_is_in_the_users_terms(tmp_path: Path) -> None:
     best = [float(row["best"].attributes["data-value"]) for row in document.table("trace")]
     assert best == sorted(best, reverse=True)
     assert best[-1] == result.fun
-    assert f"The best value found is {result.fun:g}," in document.page
+    assert f"The smallest value found is {result.fun:g}," in document.page
 
 
 def test_names_are_text(result: Optimum, tmp_path: Path) -> None:

@@ -34,10 +34,10 @@ def make_row(
     state: State = "done",
     spread: float = 0.0,
 ) -> Row:
-    """Return a row of two runs, so far apart that the interval is mean ± spread."""
-    samples = {metric: np.array([1.0, 1.0]) for metric in METRICS}
-    samples["evaluations"] = np.array([evaluations - spread, evaluations + spread])
-    samples["cpu_total"] = np.array([cpu, cpu])
+    """Return a row of four runs, two and two so far apart that intervals of such rows overlap."""
+    samples = {metric: np.ones(4) for metric in METRICS}
+    samples["evaluations"] = evaluations + spread * np.array([-1.0, -1.0, 1.0, 1.0])
+    samples["cpu_total"] = np.full(4, cpu)
     if state != "done":
         samples = {metric: np.array([]) for metric in METRICS}
     return Row(

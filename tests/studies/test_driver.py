@@ -40,7 +40,7 @@ def test_a_bisection_whose_optimum_is_not_found_fails_at_its_first_run(
     assert row.state == "failed"
     assert row.reason == (
         "ValueError: the optimum of nk:length=30,k=4 is not known, but a bisection needs one to "
-        "tell what is solved; measure given populations with [grid]"
+        "tell what is solved; measure given populations with [grid] and --retry-failed"
     )
     assert [outcome.status for outcome in outcomes] == ["failed"]
 

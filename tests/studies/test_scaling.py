@@ -315,7 +315,12 @@ def test_laws_of_other_families_and_metrics_do_not_cross() -> None:
 
 
 def priced(model: str, evaluations: float, total: float, fitness: float, size: int = 20) -> Row:
-    return make_row(size, model, evaluations=evaluations, cpu_total=total, cpu_fitness=fitness)
+    return make_row(
+        *(size, model),
+        evaluations=[evaluations] * 4,
+        cpu_total=[total] * 4,
+        cpu_fitness=[fitness] * 4,
+    )
 
 
 def test_a_price_is_what_dearer_evaluations_must_save() -> None:

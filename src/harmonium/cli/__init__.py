@@ -85,6 +85,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
             return error.format_message(), 2
         case MemoryError():
             return "out of memory; take a smaller length, population or model", 2
+        case OSError(filename=str(name)):
+            return f"{name}: {error.strerror}", 2
         case OSError():
             return f"cannot write the output: {error.strerror}", 2
     return "interrupted", 1

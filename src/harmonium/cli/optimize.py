@@ -20,7 +20,7 @@ from harmonium.cli.terminal import complain, messages, output
 from harmonium.importing import find_function, importable
 from harmonium.optimize import EvaluationError, Optimum, maximize, minimize, resume
 from harmonium.optimize.command import read_command
-from harmonium.optimize.evaluator import HINT
+from harmonium.optimize.evaluator import BATCH, HINT
 from harmonium.problems import PROBLEMS
 from harmonium.specs import SpecError
 from harmonium.studies.engines import count_cores
@@ -64,7 +64,8 @@ class Task:
                 with _open_executor(self.command is not None, self.workers) as executor:
                     result = search(called, executor=executor)
             except EvaluationError as error:
-                complain(str(error).replace(HINT, "take --on-error worst to go on"))
+                words = str(error).replace(HINT, "take --on-error worst to go on")
+                complain(words.replace(f" ({BATCH})", ""))
                 if error.result is not None:
                     self._show(error.result)
                 return 2

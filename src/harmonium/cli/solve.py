@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from harmonium.reports import Learning
 
 _OWN = "Functions and programs of your own"
+_NAMED = "Named problems"
 
 
 def solve(
@@ -57,21 +58,32 @@ def solve(
     replacement: Annotated[
         str,
         typer.Option(
-            help="Who makes room for offspring: keep-parents, worst, rtr; auto: as suits the model."
+            help="Who makes room for offspring: keep-parents, worst, rtr; auto: what suits.",
+            rich_help_panel=_NAMED,
         ),
     ] = "auto",
-    tournament: Annotated[int, typer.Option(help="Size of a tournament.")] = 2,
+    tournament: Annotated[
+        int, typer.Option(help="Size of a tournament.", rich_help_panel=_NAMED)
+    ] = 2,
     pairing: Annotated[
-        str, typer.Option(help="Who meets in a tournament: any or parent-offspring.")
+        str,
+        typer.Option(
+            help="Who meets in a tournament: any or parent-offspring.", rich_help_panel=_NAMED
+        ),
     ] = "any",
     seed: Annotated[
         int, typer.Option(help="Seed of the first run; run r has seed + r - 1.", min=0)
     ] = 1,
-    runs: Annotated[int, typer.Option(help="Independent runs of each model.", min=1)] = 1,
+    runs: Annotated[
+        int, typer.Option(help="Independent runs of each model.", min=1, rich_help_panel=_NAMED)
+    ] = 1,
     max_generations: Annotated[
         int | None,
         typer.Option(
-            help="Stop after so many generations.", show_default="100; none with auto", min=1
+            help="Stop after so many generations.",
+            show_default="100; none with auto",
+            min=1,
+            rich_help_panel=_NAMED,
         ),
     ] = None,
     patience: Annotated[
@@ -80,13 +92,17 @@ def solve(
             help="Stop after so many generations without a better solution.",
             show_default="20; with auto by stagnation",
             min=1,
+            rich_help_panel=_NAMED,
         ),
     ] = None,
     max_evaluations: Annotated[
         int | None, typer.Option(help="Stop after so many evaluations.", show_default="none")
     ] = None,
     max_cpu_seconds: Annotated[
-        float | None, typer.Option(help="Stop after so much CPU time.", show_default="none")
+        float | None,
+        typer.Option(
+            help="Stop after so much CPU time.", show_default="none", rich_help_panel=_NAMED
+        ),
     ] = None,
     max_wall_seconds: Annotated[
         float | None, typer.Option(help="Stop after so much time.", show_default="none")
@@ -135,6 +151,14 @@ def solve(
     on_error: Annotated[
         str, typer.Option(help="A failed evaluation: raise or worst.", rich_help_panel=_OWN)
     ] = "raise",
+    cache: Annotated[
+        bool,
+        typer.Option(
+            "--cache/--no-cache",
+            help="Serve bits seen before from a cache; not for noisy functions.",
+            rich_help_panel=_OWN,
+        ),
+    ] = True,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Save the search here, to --resume it.", rich_help_panel=_OWN),
@@ -177,6 +201,8 @@ def solve(
 ) -> int:
     """Solve PROBLEM with one or more models, or optimise a function of your own."""
     size = parse_scalar(population)
+    if report is not None and not report.parent.is_dir():
+        raise SpecError(f"--report is {report}; expected a file in a folder that is there")
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
     if not given.isdisjoint(("command", "length", "resume")):
@@ -202,6 +228,7 @@ def solve(
                 "population": size,
                 "seed": seed,
                 "on_error": on_error,
+                "cache": cache,
                 "checkpoint": checkpoint,
                 "initial": read_initial(initial),
                 "fixed": read_fixed(fixed),
@@ -240,11 +267,11 @@ _FOR_PROBLEMS = {
 }
 _AT_THE_START = {
     *("length", "model", "population", "seed", "lowest", "on_error", "checkpoint", "initial"),
-    *("fixed", "subset_size"),
+    *("fixed", "subset_size", "cache"),
 }
 _FOR_FUNCTIONS = {
     *("lowest", "target", "workers", "timeout", "on_error", "checkpoint", "log", "initial"),
-    *("fixed", "subset_size"),
+    *("fixed", "subset_size", "cache"),
 }
 
 
@@ -288,7 +315,7 @@ def _run_all(
                 best = format_bits(results[0].best_bits)
                 console.print(f"best bits: {best}", soft_wrap=True)
         if results and report:
-            _write_report(report, task, results, learnings)
+            _write_report(report, task, results, learnings[: len(results)])
     return 0
 
 

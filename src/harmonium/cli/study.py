@@ -1,6 +1,5 @@
 """`harmonium study run | status | export`: many trials, resumable, summed up."""
 
-import gc
 import shlex
 import sqlite3
 import sys
@@ -16,7 +15,7 @@ from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.search.compiling import compile_kernels
 from harmonium.specs import SpecError
-from harmonium.studies.driver import Driver, Stopped, bind, read_rows, read_walks
+from harmonium.studies.driver import Driver, Stopped, bind, read_rows, read_walks, uncollected
 from harmonium.studies.engines import ENGINES, check_engine, open_engine
 from harmonium.studies.export import (
     Index,
@@ -220,8 +219,10 @@ def export_study(
     """Write a study's tables to a file or to standard output."""
     if everything and what not in ("trials", "traces"):
         raise SpecError(f"--all is for --what trials and traces; {what} has nothing else to show")
+    if out is not None and out.exists() and out.samefile(store):
+        raise SpecError(f"{out}: is the store itself; name another file with -o")
     write = write_csv if form == "csv" else write_json
-    with _uncollected(), open_store(store) as opened, opened.frozen():
+    with uncollected(), open_store(store) as opened, opened.frozen():
         index = _make_index(opened) if what in ("trials", "traces") else None
         with nullcontext(sys.stdout) if out is None else _create(out) as file:
             write(_list(what, opened, index, everything), file)
@@ -231,16 +232,6 @@ def export_study(
             "--all keeps them"
         )
     return 0
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Let the garbage collector rest: it would go through all outcomes for cycles none has."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _list(
@@ -270,11 +261,19 @@ def _make_index(store: Store) -> Index | None:
 
 @contextmanager
 def _create(path: Path) -> Iterator[TextIO]:
+    """Write a file in one step: what was there stays until all is written."""
+    regular = path.is_file() or not path.exists()  # not a pipe
+    unfinished = path.with_name(path.name + ".part") if regular else path
     try:
-        with path.open("w", encoding="utf-8", newline="") as file:
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
             yield file
+        if regular:
+            unfinished.replace(path)
     except OSError as error:
         raise SpecError(f"{path}: cannot be written: {error.strerror}") from error
+    finally:
+        if regular:
+            unfinished.unlink(missing_ok=True)
 
 
 def _compile(study: Study) -> None:
@@ -289,10 +288,8 @@ def _report_failures(rows: Sequence[Row], path: Path | None) -> bool:
     """Say how many rows failed, if any did."""
     failed = [row for row in rows if row.state == "failed"]
     if failed:
-        remedy = (
-            f"see harmonium study status --failures {path}; mend the problem and run with "
-            "--retry-failed"
-        )
-        words = f"{len(failed)} of {len(rows)} rows failed"
-        complain(f"{words}; mend the problem" if path is None else f"{words}; {remedy}")
+        mend = "mend the problem or model"
+        if path is not None:
+            mend = f"see harmonium study status --failures {path}; {mend}, run with --retry-failed"
+        complain(f"{len(failed)} of {len(rows)} rows failed; {mend}")
     return bool(failed)

@@ -90,7 +90,7 @@ def show_failures(store: Store, console: Console) -> None:
 
 _ROWS = (
     "Means over runs, or over instances where there are some; ±: half of a 95 % interval by"
-    " bootstrap, given the population found (none of fewer than 4 instances). Population 60 (>56):"
+    " bootstrap, given the population found (none of fewer than 4). Population 60 (>56):"
     " all runs were solved with 60, not with 56; ≤: no smaller one was run."
 )
 _CUT = "* A ceiling was reached before the tolerance: the population may be larger than needed."

@@ -22,8 +22,11 @@ def _find(path: str) -> type[Model]:
     found = find_function(path)
     if not (isinstance(found, type) and issubclass(found, Model)):
         raise SpecError(f"{path}: is no model; expected a subclass of harmonium.Model")
+    module = path.partition(":")[0]
+    if found.__module__ != module:
+        raise SpecError(f"{path}: is defined in {found.__module__}; write it with that module")
     found.name = path
-    found.source = hash_source(sys.modules[path.partition(":")[0]])
+    found.source = hash_source(sys.modules[module])
     return found
 
 

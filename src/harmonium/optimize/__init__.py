@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from harmonium.bits import Bits, check_bits
 from harmonium.interrupts import plain_interrupts
 from harmonium.models import Model
-from harmonium.optimize.choice import UNDECIDED, read_model
+from harmonium.optimize.choice import UNDECIDED, check_findable, read_model
 from harmonium.optimize.constraints import Constraints, Fixed, SubsetSize, make_constraints
 from harmonium.optimize.evaluator import EvaluationError, Evaluator, OnError
 from harmonium.optimize.log import Log
@@ -161,6 +161,7 @@ def _optimize(
     file = _check_path("checkpoint", checkpoint)
     if file is not None:
         _check_free(file)
+        check_findable(choice.model)
     optimization = Optimization(evaluator, constraints, eda, choice.why, stop, seed, known)
     optimization.limit(_check_target(target), _check_budget(max_evaluations))
     return _carry_out(optimization, callback, log, file, progress)
@@ -175,9 +176,10 @@ def _carry_out(
 ) -> Optimum:
     """Run to the end, and say how it came."""
     _check_path("log", log)
+    seen = optimization.logged
     reason = "interrupted"
     with ExitStack() as stack:
-        lines = None if log is None else stack.enter_context(Log(log, optimization.logged))
+        lines = None if log is None else stack.enter_context(Log(log))
         watch = None
         if progress or (progress is None and sys.stderr.isatty()):
             from harmonium.progress import Progress  # noqa: PLC0415  # rich is slow to import
@@ -189,6 +191,8 @@ def _carry_out(
         try:
             with plain_interrupts():
                 optimization.prepare()
+                if lines is not None and seen is not None:
+                    lines.rewind(seen, optimization.seed)
                 reason = optimization.run(callback, watch, lines, checkpoint)
         except KeyboardInterrupt:
             pass
@@ -240,7 +244,9 @@ def _check_path(what: str, path: str | os.PathLike[str] | None) -> Path | None:
     if path is None:
         return None
     file = Path(path)
-    if file.is_dir() or not file.parent.is_dir():
+    if file.is_dir():
+        raise FileNotFoundError(f"{what} is {file}, a folder; expected a file")
+    if not file.parent.is_dir():
         raise FileNotFoundError(f"{what} is {file}; expected a file in a folder that is there")
     return file
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from harmonium.models import BOA, MODELS, RBM, UMDA, Model
 from harmonium.models.base import Replacement
+from harmonium.specs import SpecError, to_dict
 
 LONG = 1000
 """Bits beyond which a network of all pairs takes longer than most evaluations."""
@@ -45,6 +46,19 @@ def read_model(model: Model | str) -> Choice:
     """Return the model the user asked for."""
     made = MODELS.parse(model) if isinstance(model, str) else model
     return Choice(made, "worst" if isinstance(made, BOA) else "auto", "as asked")
+
+
+def check_findable(model: Model) -> None:
+    """Refuse a model that a checkpoint could name, but nobody could find again."""
+    try:
+        found = MODELS.from_dict(to_dict(model)) == model
+    except SpecError:
+        found = False
+    if not found:
+        raise ValueError(
+            f"model is {model}, of a class of your own; for a checkpoint write it as a text, "
+            'model="module:Class:field=value,…"'
+        )
 
 
 def _format(seconds: float) -> str:

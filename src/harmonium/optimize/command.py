@@ -48,6 +48,11 @@ def read_command(text: str, timeout: float | None) -> Command:
         words = tuple(shlex.split(text))
     except ValueError as error:
         raise SpecError(f"--command {text!r}: {error}") from None
+    if shell := {"|", "<", ">", ">>", "&&", "||", ";", "&"} & set(words):
+        raise SpecError(
+            f"--command {text!r}: {min(shell)} is for a shell, and there is none; write "
+            "--command \"sh -c '…'\""
+        )
     if not any("{bits}" in word for word in words):
         raise SpecError(f"--command {text!r}: write {{bits}} where the bits belong")
     return Command(words, timeout)

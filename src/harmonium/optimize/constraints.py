@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 
+MANY = 10**12
+
 Fixed = Mapping[int, int]
 SubsetSize = int | tuple[int, int]
 
@@ -33,13 +35,17 @@ class Constraints:
 
     @cached_property
     def solutions(self) -> int:
-        """How many rows keep to the constraints."""
+        """How many rows keep to the constraints; beyond a trillion not counted to the end."""
         ones = int(self.values.sum())
         free = self.length - len(self.places)
         if self.fewest <= ones and ones + free <= self.most:
             return int(2**free)
-        sizes = range(max(ones, self.fewest), self.most + 1)
-        return sum(math.comb(free, size - ones) for size in sizes)
+        count = 0
+        for size in range(max(ones, self.fewest), self.most + 1):
+            count += math.comb(free, size - ones)
+            if count > MANY:
+                break
+        return count
 
     def blame(self, row: Bits) -> str:
         """Say how a row breaks the constraints."""

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from pickle import PicklingError
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness, Row, format_bits
 from harmonium.interrupts import is_interrupt
+from harmonium.optimize import command
 from harmonium.optimize.warn import warn
 
 OnError = Literal["raise", "worst"]
@@ -99,7 +101,7 @@ class Evaluator:
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, a failure's as the worst; raise where that is asked."""
-        return self._settle(self.look_up(bits))
+        return self.settle(self.look_up(bits))
 
     def despair(self, rows: int) -> EvaluationError:
         """Return the error that there is no number at all so far."""
@@ -113,8 +115,8 @@ class Evaluator:
         [(_, _, answers)] = self._call(row[None])
         return _read_number(answers[0])[0]
 
-    def measure(self, bits: Bits) -> float:
-        """Return the seconds of a call, measured with rows that will be asked for again.
+    def measure(self, bits: Bits) -> tuple[float, Fitness]:
+        """Return the seconds of a call, and the fitness of the rows that took to find out.
 
         The first row is called alone, for it may compile something; then the fastest of ever larger
         chunks counts, so that a busy machine does not make a function slow.
@@ -131,12 +133,11 @@ class Evaluator:
                 raise
             costs.append((self.seconds - seconds) / max(1, self.calls - calls))
             start += len(rows)
-        if self.cached:
-            self.requested -= start
-        return min(costs[2:] or costs[1:] or costs)
+        return min(costs[2:] or costs[1:] or costs), fitness
 
     def _prepend_unfinished(self, bits: Bits, fitness: Fitness) -> None:
         more, values = self.unfinished or (bits[:0], fitness[:0])
+        self.requested -= len(bits)  # until they are told
         self.unfinished = np.concatenate([bits, more]), np.concatenate([fitness, values])
 
     def look_up(self, bits: Bits) -> Fitness:
@@ -158,7 +159,7 @@ class Evaluator:
         self.requested += len(bits)
         return fitness
 
-    def _settle(self, fitness: Fitness) -> Fitness:
+    def settle(self, fitness: Fitness) -> Fitness:
         """Give failures, which are NaN, less than the worst fitness seen: never the best."""
         failed = np.isnan(fitness)
         if failed.any() and not np.isfinite(self.worst):
@@ -250,8 +251,10 @@ class Evaluator:
     ) -> EvaluationError:
         failure = value if isinstance(value, Failure) else Failure(wrong)
         place = f"row {number}" if of is None else f"row {number} of {of}"
-        where = f" for {place}, {_name_bits(row)}" if not failure.rows else ""
-        error = EvaluationError(f"the function {wrong}{where}; {failure.expected}, or {HINT}")
+        where = f" ({place}, {_name_bits(row)})" if not failure.rows else ""
+        hint = f" ({BATCH})" if self.best == -np.inf and not self.batch else ""
+        expected = f"{failure.expected}{hint}"
+        error = EvaluationError(f"the function {wrong}{where}; {expected}, or {HINT}")
         if not failure.rows:
             error.x = row.astype(np.int64)
         error.__cause__ = failure.error
@@ -330,8 +333,17 @@ def _evaluate_batch(function: Function, bits: Bits, split: bool) -> Any:
 def _make_failure(error: Exception) -> Failure:
     if is_interrupt(error):
         raise KeyboardInterrupt
-    words = f"raised {type(error).__name__}: {error}"
+    words = f"raised {type(error).__name__}: {error}{_locate(error)}"
     return Failure(words, traceback.format_exc(), error=error)
+
+
+def _locate(error: Exception) -> str:
+    """Say where in the user's own files an error was raised."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    ours = (__file__, command.__file__)  # of a program there is no line to tell
+    if last.filename in ours or last.filename.startswith("<"):
+        return ""
+    return f", {Path(last.filename).name} line {last.lineno}"
 
 
 def read_numbers(answers: Any, rows: int) -> Fitness | None:
@@ -361,7 +373,7 @@ def _read_number(value: Any) -> tuple[float, str]:
     if isinstance(value, Failure):
         return np.nan, value.words
     if isinstance(value, np.ndarray) and value.size != 1:
-        return np.nan, f"gave an array of shape {value.shape} ({_BATCH})"
+        return np.nan, f"gave an array of shape {value.shape}"
     if isinstance(value, np.uint64) and value >= _WRAPPED:
         return np.nan, f"gave {value}, a negative number that wrapped around ({_SIGNED})"
     readable = not isinstance(value, str | bytes | complex)  # `float` would read or cut them
@@ -374,7 +386,7 @@ def _read_number(value: Any) -> tuple[float, str]:
     return answer, "" if np.isfinite(answer) else f"gave {words}"
 
 
-_BATCH = "a function of all rows at once needs batch=True"
+BATCH = "a function of all rows at once needs batch=True"
 _SIGNED = "bits are unsigned; write bits.astype(int)"
 
 

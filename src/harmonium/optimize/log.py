@@ -15,12 +15,20 @@ Place = tuple[str, int]
 class Log:
     """A file that gets lines; one that cannot be written any more is told once, and let be."""
 
-    def __init__(self, path: str | os.PathLike[str], seen: Place | None = None) -> None:
-        """Open to add to a file; lines of this log after the place `seen` go, they come again."""
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open to add to a file."""
         self._path = Path(path)
         self._file = self._path.open("ab", buffering=0)
-        if seen is not None and seen[0] == str(self._path.absolute()):
-            self._file.truncate(min(seen[1], self._file.seek(0, os.SEEK_END)))
+
+    def rewind(self, seen: Place, seed: int) -> None:
+        """Drop the lines of this search after a place, for they come again; keep all others."""
+        if seen[0] != str(self._path.absolute()) or not self._path.is_file():
+            return
+        whole = self._path.read_bytes()
+        later = whole[seen[1] :].splitlines(keepends=True)
+        kept = b"".join(line for line in later if not _is_of(line, seed))
+        self._file.truncate(min(seen[1], len(whole)))
+        self._file.write(kept)
 
     def __enter__(self) -> "Log":
         return self
@@ -34,9 +42,12 @@ class Log:
         self._file.close()
 
     @property
-    def place(self) -> Place:
-        """Where the next line goes."""
-        return str(self._path.absolute()), self._file.seek(0, os.SEEK_END)
+    def place(self) -> Place | None:
+        """Where the next line goes; none for a pipe."""
+        try:
+            return str(self._path.absolute()), self._file.seek(0, os.SEEK_END)
+        except OSError:
+            return None
 
     def write(self, line: dict[str, Any]) -> None:
         """Add a line."""
@@ -44,6 +55,13 @@ class Log:
             self._file.write(json.dumps(line).encode() + b"\n")
         except OSError as error:
             warn_unwritten("log", self._path, error)
+
+
+def _is_of(line: bytes, seed: int) -> bool:
+    try:
+        return bool(json.loads(line)["seed"] == seed)
+    except (ValueError, TypeError, KeyError):
+        return False
 
 
 def warn_unwritten(what: str, path: Path, error: OSError) -> None:

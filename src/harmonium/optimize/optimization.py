@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from harmonium.bits import Bits
+from harmonium.bits import Bits, Fitness
 from harmonium.models import MODELS
 from harmonium.optimize.choice import choose_model
 from harmonium.optimize.constraints import Constraints, make_constraints
@@ -64,7 +64,8 @@ class Optimization:
     """When the clock would have to have been started."""
     logged: Place | None = None
     """Where the log ended after the last generation."""
-    _measured: bool = False
+    _pending: tuple[Bits, Fitness] | None = None
+    """Rows that were measured to choose a model, and are to be told first."""
 
     def __post_init__(self) -> None:
         self.search = self.eda.start(self.evaluator.length, self.seed, self._make_repair())
@@ -101,8 +102,7 @@ class Optimization:
         """Go on until a rule says why to stop."""
         self.started = time.perf_counter() - self.seconds
         next_save = 0.0
-        # Rows that were measured to choose a model are cached, and told before anything is judged.
-        reason = None if self._measured else self._judge()
+        reason = None if self._pending else self._judge()
         if reason and checkpoint:
             self._save(checkpoint, reason)
         while reason is None:
@@ -126,6 +126,8 @@ class Optimization:
     def conclude(self, reason: str) -> Optimum | None:
         """Return the best so far; none before anything was evaluated."""
         search, evaluator = self.search, self.evaluator
+        if self._pending:
+            search.tell(*self._pending)
         if evaluator.unfinished is not None:
             bits, fitness = evaluator.unfinished
             good = np.isfinite(fitness)
@@ -141,6 +143,7 @@ class Optimization:
         return Optimum(
             x=search.best_bits.astype(np.int64),
             fun=search.best_fitness * evaluator.sign,
+            minimized=evaluator.sign < 0,
             nfev=evaluator.calls,
             requested=evaluator.requested,
             best_at=search.improved_at,
@@ -163,14 +166,15 @@ class Optimization:
         """Time the first rows, which are the same for every model, and choose by what they took."""
         evaluator, clock = self.evaluator, self.search.clock
         rows = self.search.ask()[:MEASURED]
-        if self.budget is not None:  # without a cache these calls are lost
-            left = self.budget - evaluator.calls
-            rows = rows[: left if evaluator.cached else left // 10]
+        if self.budget is not None:
+            rows = rows[: self.budget - evaluator.calls]
         with clock.charge("fitness"):
-            choice = choose_model(evaluator.length, evaluator.measure(rows))
+            seconds, fitness = evaluator.measure(rows)
+        choice = choose_model(evaluator.length, seconds)
+        if np.isfinite(fitness).any():
+            self._pending = rows[: len(fitness)], evaluator.settle(fitness)
         self.eda = replace(self.eda, model=choice.model, replacement=choice.replacement)
         self.why = choice.why
-        self._measured = True
         self.repairs = 0
         self.search = self.eda.start(evaluator.length, self.seed, self._make_repair())
         self.search.clock.seconds.update(clock.seconds)
@@ -187,10 +191,13 @@ class Optimization:
 
     def _step(self) -> None:
         """Ask, evaluate and tell."""
-        bits = self.search.ask()
-        bits = bits[: self._afford(bits)]
-        with self.search.clock.charge("fitness"):
-            fitness = self.evaluator(bits)
+        asked = self.search.ask()
+        if self._pending:  # the first of them
+            (bits, fitness), self._pending = self._pending, None
+        else:
+            bits = asked[: self._afford(asked)]
+            with self.search.clock.charge("fitness"):
+                fitness = self.evaluator(bits)
         self.search.tell(bits, fitness)
 
     def _afford(self, bits: Bits) -> int:
@@ -225,7 +232,7 @@ class Optimization:
         if np.isfinite(value) and not np.isclose(value, said, rtol=1e-6, atol=1e-9):
             raise CheckpointError(
                 f"the function gives {value:g} for the best bits so far, the checkpoint says "
-                f"{said:g}; resume with the function it was made with"
+                f"{said:g}; resume with the function it was made with, a noisy one with cache=False"
             )
 
     def _note(self, log: Log | None) -> None:
@@ -245,7 +252,7 @@ class Optimization:
             self.stride *= 2
             self.trace = [kept for kept in self.trace if kept.generation % self.stride == 0]
         if log:
-            log.write({"seconds": round(self.seconds, 6), **vars(row)})
+            log.write({"seed": self.seed, "seconds": round(self.seconds, 6), **vars(row)})
             self.logged = log.place
 
     def _make_repair(self) -> Callable[[Bits, np.random.Generator], Bits] | None:

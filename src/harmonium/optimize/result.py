@@ -7,6 +7,9 @@ from harmonium.bits import Row, format_bits
 from harmonium.search.clock import Phase
 from harmonium.search.result import Generation
 
+SHOWN = 200
+"""Bits that `print` shows."""
+
 MESSAGES = {
     "optimum": "the target was reached",
     "exhausted": "every solution there is was tried",
@@ -31,6 +34,8 @@ class Optimum:
     """The best bits found, (length,)."""
     fun: float
     """What the function gives for them."""
+    minimized: bool
+    """Whether that is the smallest value found, not the largest."""
     nfev: int
     """Calls of the function, a row each."""
     requested: int
@@ -60,11 +65,12 @@ class Optimum:
 
     def __str__(self) -> str:
         ones = int(self.x.sum())
+        bits = format_bits(self.x[:SHOWN]) + "…" * (len(self.x) > SHOWN)
         served = self.requested - self.nfev
         by = f", by a population of {self.population:,}" if self.population else ""
         facts = {
-            "fun": f"{self.fun:.10g}",
-            "x": f"{format_bits(self.x)} ({ones:,} of {len(self.x):,} are ones)",
+            "fun": f"{self.fun:.10g}, the {'smallest' if self.minimized else 'largest'} found",
+            "x": f"{bits} ({ones:,} of {len(self.x):,} are ones)",
             "success": str(self.success),
             "nfev": f"{self.nfev:,}" + (f", and {served:,} from the cache" if served else ""),
             "best_at": f"row {self.best_at:,}{by}",

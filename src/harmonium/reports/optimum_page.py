@@ -47,6 +47,7 @@ def make_optimum_page(name: str, result: Optimum) -> Page:
         run=f"{length} bits, {result.model}, seed {result.seed}, written {written}",
         facts=[
             ("Length", f"{length} bits"),
+            ("Wanted", "the smallest value" if result.minimized else "the largest value"),
             ("Model", result.model),
             ("Why this model", result.why),
             ("Population that found the best", _name_population(result)),
@@ -68,7 +69,8 @@ def write_optimum_lead(result: Optimum) -> str:
     """Return the first paragraph: what was found, what it cost, and why it ended."""
     served = result.requested - result.nfev
     calls = _count(result.nfev, "evaluation")
-    words = [f"The best value found is {result.fun:.10g}, after {calls} of the function"]
+    most = "smallest" if result.minimized else "largest"
+    words = [f"The {most} value found is {result.fun:.10g}, after {calls} of the function"]
     if served > 0:
         words[0] += (
             f"; {format_count(served)} more that the search asked for "

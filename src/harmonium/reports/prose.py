@@ -49,7 +49,7 @@ class Verdict:
 
     def _doubt(self) -> str:
         if not self.known:
-            return ", of too few instances for intervals"
+            return ", of too few runs or instances for intervals"
         if self.clear is None:
             return ", though intervals overlap"
         return "" if self.clear == self.since else f", clear from {self.clear} bits on"

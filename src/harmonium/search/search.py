@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harmonium.bits import Bits, Fitness, check_bits, check_fitness
-from harmonium.models import Fitted
+from harmonium.models import Fitted, Model
 from harmonium.models.base import Replacement
 from harmonium.search.batch import Batch
 from harmonium.search.clock import Clock
@@ -193,9 +193,11 @@ class Search:
                 parents = population.bits[chosen] ^ self.mask
                 fitted = self.eda.model.fit(parents, self._rng("building"), self.fitted)
             with self.clock.charge("sampling"):
-                offspring = fitted.sample(len(parents), self._rng("sampling")) ^ self.mask
+                offspring = fitted.sample(len(parents), self._rng("sampling"))
+        offspring = _check_sampled(offspring, parents.shape, self.eda.model) ^ self.mask
+        facts = _read_facts(fitted)
         # Nothing has changed so far: a fit that failed or was interrupted can be asked for again.
-        self._parents, self.fitted, self.facts = chosen, fitted, dict(fitted.facts)
+        self._parents, self.fitted, self.facts = chosen, fitted, facts
         return offspring
 
     def _renew(self, told: Population) -> Population:
@@ -227,6 +229,36 @@ class Search:
 
 
 _COUNTERS = ("generation", "evaluations", "improved", "improved_at")
+
+_TAKEN = {
+    *("generation", "evaluations", "best", "mean", "population", "seconds", "facts", "key"),
+    *("current", "counted", "family", "length", "instance", "name", "seed"),
+}
+"""Columns of traces, which no fact of a model may be called."""
+
+
+def _check_sampled(bits: Bits, shape: tuple[int, ...], model: Model) -> Bits:
+    """Refuse what a model of the user's own may sample by mistake."""
+    try:
+        checked = check_bits(bits, shape[1])
+    except ValueError as error:
+        raise ValueError(f"{model} sampled what it should not: {error}") from None
+    if checked.shape != shape:
+        raise ValueError(f"{model} sampled {len(checked)} rows; expected {shape[0]}, as asked for")
+    return checked
+
+
+def _read_facts(fitted: Fitted) -> dict[str, float]:
+    """Return what a fit tells as plain numbers, or say what is wrong with it."""
+    facts = {}
+    for name, value in (getattr(fitted, "facts", None) or {}).items():
+        if name in _TAKEN:
+            raise ValueError(f"a fact of the model is called {name!r}, as traces call another")
+        try:
+            facts[name] = float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"the model's fact {name!r} is {value!r}; expected a number") from None
+    return facts
 
 
 def check_length(length: int) -> int:

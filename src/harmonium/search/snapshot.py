@@ -43,11 +43,15 @@ class Snapshot:
         content = body.getvalue()
         checksum = hashlib.sha256(content).hexdigest().encode()
         unfinished = Path(path).with_name(Path(path).name + ".part")
-        with unfinished.open("wb") as file:
-            file.write(_MAGIC + checksum + b"\n" + content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        try:
+            with unfinished.open("wb") as file:
+                file.write(_MAGIC + checksum + b"\n" + content)
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.replace(path)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Snapshot":

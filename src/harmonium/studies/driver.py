@@ -202,7 +202,7 @@ def _check_optimum(flight: _Flight, record: Record) -> Record:
         return record
     error = (
         f"ValueError: the optimum of {flight.trial.problem} is not known, but a bisection needs "
-        "one to tell what is solved; measure given populations with [grid]"
+        "one to tell what is solved; measure given populations with [grid] and --retry-failed"
     )
     return replace(record, status="failed", result={}, trace={}, error=error)
 
@@ -214,13 +214,13 @@ def read_walks(store: Store) -> tuple[Study, list[Walk]]:
         raise StoreError(f"{store.path}: holds no study yet")
     folder = Path(facts["folder"]) if facts["folder"] else None
     study = read_study(facts["file"], str(store.path), folder)
-    with _no_collection():
+    with uncollected():
         return study, walk_study(study, store.outcomes())
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """Do not look for garbage where there is none: it takes a third of the time of many trials."""
+def uncollected() -> Iterator[None]:
+    """Let the garbage collector rest: it would go through all outcomes for cycles none has."""
     if not gc.isenabled():
         yield
         return

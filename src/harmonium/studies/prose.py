@@ -23,9 +23,11 @@ def describe_price(price: Price) -> str:
     """Say in a sentence what an evaluation must cost for the model with fewer of them to pay."""
     where = f"{price.family}, n = {price.size}"
     least, most = price.seconds.low, price.seconds.high
-    if most == 0:
+    if price.seconds.mean == 0:
+        doubt = f", surely where it takes more than {format_duration(most)}" if most else ""
         return (
-            f"{where}: {price.thrifty} is better than {price.cheap} whatever an evaluation costs."
+            f"{where}: {price.thrifty} is better than {price.cheap} whatever an evaluation "
+            f"costs{doubt}."
         )
     return (
         f"{where}: {price.thrifty} pays against {price.cheap} where one evaluation takes more than "

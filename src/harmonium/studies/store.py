@@ -246,7 +246,8 @@ class Store:
         try:
             yield
         finally:
-            self._connection.execute("COMMIT")
+            with suppress(sqlite3.Error):  # nothing was written; what is wrong is told elsewhere
+                self._connection.execute("COMMIT")
 
     def overview(self) -> Overview:
         """Return how many trials there are, when, where and with what they were run."""

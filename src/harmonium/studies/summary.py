@@ -17,7 +17,7 @@ from harmonium.studies.store import Outcome
 
 RESAMPLES = 2000
 LEVEL = 0.95
-FEWEST_INSTANCES = 4
+FEWEST = 4
 """Of fewer the bootstrap knows too little: their resamples hardly differ."""
 
 Metric = Literal[
@@ -81,8 +81,8 @@ class Row:
     def estimate(self, metric: Metric) -> Estimate | None:
         """Return mean and interval of a metric, or none where nothing was measured.
 
-        Few instances have no interval: both bounds are NaN. One population has its bracket, whose
-        lower bound is NaN where no smaller one was run.
+        Few runs or instances have no interval: both bounds are NaN. One population has its bracket,
+        whose lower bound is NaN where no smaller one was run.
         """
         values = self.samples[metric]
         if not len(values):
@@ -90,11 +90,11 @@ class Row:
         mean = float(values.mean())
         if metric == "population" and self.given is not None:
             return Estimate(mean, mean, mean)
-        if self.instances > 1 and len(self.brackets) < FEWEST_INSTANCES:
-            return Estimate(mean, math.nan, math.nan)
-        if metric == "population" and len(values) == 1:
+        if metric == "population" and self.instances == 1:
             low = mean * (1 - float(self.brackets[0])) if self.bounded else math.nan
             return Estimate(mean, low, mean)
+        if len(values) < FEWEST:
+            return Estimate(mean, math.nan, math.nan)
         return Estimate(mean, *find_interval(draw_weights(len(values)) @ values))
 
 
