@@ -809,3 +809,19 @@ def test_a_terminal_sees_the_rows_under_way(tmp_path: Path) -> None:
     assert re.search(r"slow:Slow 10 umda +6…∞ +16 +\d/4 +[\d,]+ +\?", shown)
     assert re.search(r"slow:Slow \d+ umda +\d+…\d+ +\d+ +\d/4 +[\d,]+ +(~\d+|< 1) s", shown)
     assert max(len(line.rstrip()) for line in re.split(r"[\r\n]+", shown)) <= 80
+
+
+def test_an_export_never_writes_over_its_store(small: Small, tmp_path: Path) -> None:
+    store, out = tmp_path / "small.db", tmp_path / "rows.csv"
+    shutil.copy(small.store, store)
+    before = store.read_bytes()
+    assert_refused(
+        call("study", "export", "small.db", "-o", "small.db", cwd=tmp_path),
+        "small.db: is the store itself; name another file with -o",
+    )
+    assert store.read_bytes() == before
+    out.write_text("older", encoding="utf-8")
+    done = call("study", "export", "small.db", "-o", "rows.csv", cwd=tmp_path)
+    assert done.returncode == 0
+    assert out.read_text("utf-8").startswith("key,")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv", "small.db"]

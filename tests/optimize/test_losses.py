@@ -1,0 +1,144 @@
+"""Nothing that was found is lost, whatever fails; each of these was lost once."""
+
+import json
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import harmonium as hm
+from harmonium.models.umda import FittedUMDA
+from tests.optimize.executors import weigh
+
+
+@dataclass(frozen=True)
+class Own(hm.Model):
+    """Independent bits, with facts of its own and samples as they are asked for."""
+
+    facts: Any = None
+    shape: Any = None
+
+    def fit(self, parents: Any, rng: Any, previous: Any = None) -> Any:
+        return Fitted(FittedUMDA(parents.mean(axis=0)), self.facts, self.shape)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    inner: FittedUMDA
+    facts: Any
+    shape: Any
+
+    def sample(self, count: int, rng: np.random.Generator) -> Any:
+        bits = self.inner.sample(count, rng)
+        return bits if self.shape is None else self.shape(bits)
+
+
+def run(**settings: Any) -> hm.Optimum:
+    return hm.maximize(weigh, 20, model=Own(**settings), seed=1, max_evaluations=200)
+
+
+def count_up(fails_at: int, error: BaseException) -> Any:
+    """Return a function whose every value is above the last, until it fails."""
+    calls = 0
+
+    def function(row: NDArray[Any]) -> float:
+        nonlocal calls
+        calls += 1
+        threading.Event().wait(0.06)  # two rows are measured, no more
+        if calls == fails_at:
+            raise error
+        return float(calls)
+
+    return function
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_rows_measured_to_choose_a_model_are_not_lost(cache: bool) -> None:
+    with pytest.raises(hm.EvaluationError) as caught:
+        hm.maximize(count_up(3, RuntimeError("over")), 30, seed=1, cache=cache)
+    assert caught.value.result.fun == 2.0
+    stopped = hm.maximize(count_up(3, KeyboardInterrupt()), 30, seed=1, cache=cache)
+    assert (stopped.fun, stopped.stopped_by, stopped.nfev) == (2.0, "interrupted", 2)
+    late = hm.maximize(count_up(99, KeyboardInterrupt()), 30, seed=1, cache=cache, max_seconds=0.1)
+    assert (late.fun, late.nfev, late.requested) == (2.0, 2, 2)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, np.bool_, float])
+def test_facts_of_any_numbers_can_be_saved_and_logged(kind: Any, tmp_path: Path) -> None:
+    model = Own(facts={"kind": kind(1)})
+    search = hm.EDA(model, population=20).start(length=10, seed=1)
+    for _ in range(2):
+        bits = search.ask()
+        search.tell(bits, bits.sum(axis=1))
+    search.snapshot().save(tmp_path / "search.ckpt")
+    result = hm.maximize(weigh, 20, model=model, log=tmp_path / "log", seed=1, max_evaluations=200)
+    assert result.trace[-1].facts["kind"] == 1.0
+    assert json.loads((tmp_path / "log").read_text("utf-8").splitlines()[-1])["facts"]["kind"] == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"facts": {"best": 1.0}}, "a fact of the model is called 'best', as traces call another"),
+        ({"facts": {"edges": "many"}}, "the model's fact 'edges' is 'many'; expected a number"),
+        ({"shape": lambda bits: bits[1:]}, "rows; expected 16, as asked for"),
+        ({"shape": lambda bits: bits[:, 1:]}, "sampled what it should not: bits have shape"),
+        ({"shape": lambda bits: bits[:, :1]}, "sampled what it should not: bits have shape"),
+        ({"shape": lambda bits: bits * 2}, "sampled what it should not: bits have 2 in row"),
+    ],
+)
+def test_what_a_model_does_wrong_is_said(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(**settings)
+
+
+def test_facts_may_be_left_out_and_samples_be_floats() -> None:
+    assert run(shape=lambda bits: bits.astype(float)).nfev == 200
+
+
+def test_a_model_nobody_could_find_again_is_refused_with_a_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"of a class of your own; for a checkpoint write it as"):
+        hm.maximize(weigh, 20, model=Own(), checkpoint=tmp_path / "run.ckpt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_resumed_log_keeps_the_lines_of_other_searches(tmp_path: Path) -> None:
+    log, checkpoint = tmp_path / "log", tmp_path / "run.ckpt"
+    options: dict[str, Any] = {"model": "umda", "log": log}
+    hm.maximize(weigh, 20, seed=1, checkpoint=checkpoint, max_evaluations=100, **options)
+    first = log.read_text("utf-8").splitlines()
+    hm.maximize(weigh, 20, seed=2, max_evaluations=100, **options)
+    other = log.read_text("utf-8").splitlines()[len(first) :]
+    hm.resume(checkpoint, weigh, log=log, max_evaluations=150)
+    lines = log.read_text("utf-8").splitlines()
+    assert other
+    assert lines[: len(first) + len(other)] == [*first, *other]
+    mine = [json.loads(line)["generation"] for line in lines if json.loads(line)["seed"] == 1]
+    assert mine == [*range(1, len(mine) + 1)]
+    # A function that is refused changes nothing.
+    with pytest.raises(hm.CheckpointError):
+        hm.resume(checkpoint, lambda row: weigh(row) + 1, log=log)
+    assert log.read_text("utf-8").splitlines() == lines
+
+
+def test_a_log_may_be_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    seen: list[str] = []
+    reader = threading.Thread(target=lambda: seen.extend(pipe.read_text("utf-8").splitlines()))
+    reader.start()
+    result = hm.maximize(weigh, 20, model="umda", seed=1, log=pipe, max_evaluations=100)
+    reader.join()
+    assert len(seen) == result.generations
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_warnings_point_at_the_line_that_called() -> None:
+    with pytest.warns(RuntimeWarning, match="cannot be written") as caught:
+        hm.minimize(weigh, 20, model="umda", seed=1, log="/dev/full", max_evaluations=50)
+    assert caught[0].filename == __file__
