@@ -101,7 +101,7 @@ class Evaluator:
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, a failure's as the worst; raise where that is asked."""
-        return self.settle(self.look_up(bits))
+        return self._settle(self.look_up(bits))
 
     def despair(self, rows: int) -> EvaluationError:
         """Return the error that there is no number at all so far."""
@@ -159,7 +159,7 @@ class Evaluator:
         self.requested += len(bits)
         return fitness
 
-    def settle(self, fitness: Fitness) -> Fitness:
+    def _settle(self, fitness: Fitness) -> Fitness:
         """Give failures, which are NaN, less than the worst fitness seen: never the best."""
         failed = np.isnan(fitness)
         if failed.any() and not np.isfinite(self.worst):

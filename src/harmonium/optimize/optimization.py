@@ -171,8 +171,9 @@ class Optimization:
         with clock.charge("fitness"):
             seconds, fitness = evaluator.measure(rows)
         choice = choose_model(evaluator.length, seconds)
-        if np.isfinite(fitness).any():
-            self._pending = rows[: len(fitness)], evaluator.settle(fitness)
+        good = np.isfinite(fitness)  # what failed is compared with the whole generation, later
+        if good.any():
+            self._pending = rows[: len(fitness)][good], fitness[good]
         self.eda = replace(self.eda, model=choice.model, replacement=choice.replacement)
         self.why = choice.why
         self.repairs = 0
