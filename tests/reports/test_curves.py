@@ -17,7 +17,7 @@ from harmonium.reports.curves import (
 )
 from harmonium.reports.tables import _show_estimate
 from harmonium.studies.paper import read_points
-from harmonium.studies.prose import format_count
+from harmonium.studies.prose import format_count, format_exponent
 from harmonium.studies.summary import Estimate
 from tests.reports.stores import UNSOLVED, fill_store, read_snapshot
 
@@ -31,7 +31,7 @@ def test_a_panel_has_what_was_measured(small_store: Path) -> None:
     for panel in panels:
         for curve in panel.curves:
             law = laws[panel.title, curve.model]
-            assert curve.label.startswith(f"{curve.model}  n^{law.exponent.mean:.2f}")
+            assert curve.label.startswith(f"{curve.model}  n^{format_exponent(law.exponent)}")
             assert curve.line == tuple((n, law.predict(n)) for n in (law.sizes[0], law.sizes[-1]))
             for spot in curve.spots:
                 estimate = rows[panel.title, curve.model, spot.x].estimate("evaluations")

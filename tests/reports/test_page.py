@@ -13,6 +13,7 @@ from harmonium.reports.curves import know
 from harmonium.reports.page import write_page
 from harmonium.studies import Store, fit_laws, read_rows
 from harmonium.studies.export import list_laws, list_rows
+from harmonium.studies.prose import format_exponent
 from harmonium.studies.store import StoreError
 from tests.reports.stores import (
     HOSTILE,
@@ -94,7 +95,7 @@ def test_exponents_stand_in_the_legends(small_store: Path, small_document: Docum
     charts = small_document.find("script", id="charts")[0].text
     for law in laws:
         if law.metric in ("evaluations", "cpu_total", "population", "cpu_building"):
-            assert f"{law.model}  n^{law.exponent.mean:.2f}" in charts
+            assert f"{law.model}  n^{format_exponent(law.exponent)}" in charts
 
 
 def test_the_head_says_what_was_run(small_store: Path, small_document: Document) -> None:

@@ -6,7 +6,7 @@ import secrets
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -179,7 +179,7 @@ def _carry_out(
     seen = optimization.logged
     reason = "interrupted"
     with ExitStack() as stack:
-        lines = None if log is None else stack.enter_context(Log(log))
+        lines = None if log is None else stack.enter_context(closing(Log(log)))
         watch = None
         if progress or (progress is None and sys.stderr.isatty()):
             from harmonium.progress import Progress  # noqa: PLC0415  # rich is slow to import

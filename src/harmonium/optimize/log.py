@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from harmonium.optimize.warn import warn
@@ -30,15 +29,8 @@ class Log:
         self._file.truncate(min(seen[1], len(whole)))
         self._file.write(kept)
 
-    def __enter__(self) -> "Log":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of the file."""
         self._file.close()
 
     @property
