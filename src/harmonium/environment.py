@@ -9,7 +9,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
-import harmonium
+from harmonium.version import __version__
 
 _PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "msgspec")
 
@@ -28,7 +28,7 @@ def describe_environment(packages: tuple[str, ...] = ()) -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "blas": " and ".join(dict.fromkeys(blas)),
         "python": platform.python_version(),
-        "harmonium": harmonium.__version__,
+        "harmonium": __version__,
         **find_versions((*_PACKAGES, *packages)),
     }
 

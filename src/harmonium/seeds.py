@@ -5,14 +5,13 @@ search needs no generator state to go on, a generation that failed can be asked 
 change in one part does not move the draws of another.
 """
 
-from typing import Final, Literal
+import zlib
+from typing import Final
 
 import numpy as np
 
-Part = Literal["mask", "population", "selection", "building", "sampling", "replacement", "repair"]
-
 # The numbers are part of what a seed means: append new parts, never renumber.
-_PARTS: Final[dict[Part, int]] = {
+_PARTS: Final = {
     "mask": 0,
     "population": 1,
     "selection": 2,
@@ -21,6 +20,7 @@ _PARTS: Final[dict[Part, int]] = {
     "replacement": 5,
     "repair": 6,
 }
+_OTHER: Final = 2**31  # parts of other algorithms: three numbers, so that they never meet the above
 
 
 def check_seed(seed: object) -> int:
@@ -30,9 +30,20 @@ def check_seed(seed: object) -> int:
     return int(seed)
 
 
-def stream(seed: int, part: Part, generation: int = 0) -> np.random.Generator:
-    """Return the generator of one part of a run in one generation."""
-    sequence = np.random.SeedSequence(seed, spawn_key=(_PARTS[part], generation))
+def stream(seed: int, part: str, number: int = 0) -> np.random.Generator:
+    """Return the random generator of one part of a run.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the run.
+    part : str
+        What the numbers are for, such as "selection"; any name gives a stream of its own.
+    number : int
+        Which repetition of the part: a generation or a step.
+    """
+    key = (_PARTS[part], number) if part in _PARTS else (_OTHER, zlib.crc32(part.encode()), number)
+    sequence = np.random.SeedSequence(seed, spawn_key=key)
     return np.random.Generator(np.random.PCG64(sequence))
 
 

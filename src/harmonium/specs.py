@@ -1,15 +1,18 @@
 """Specs: frozen objects that are their own configuration.
 
-"trap:length=60,order=5" ⇄ Trap(length=60, order=5) ⇄ canonical JSON ⇄ key. Problems, models, the
-EDA and its stopping rules are all specs, so that they print, compare, hash and travel as text.
+"trap:length=60,order=5" ⇄ Trap(length=60, order=5) ⇄ canonical JSON ⇄ key. Problems, models,
+algorithms and stopping rules are all specs, so that they print, compare, hash and travel as text.
 """
 
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import msgspec
 import numpy as np
@@ -21,7 +24,7 @@ Length = Annotated[int, msgspec.Meta(ge=1, le=1_000_000, description="number of 
 
 
 class SpecError(ValueError):
-    """A spec that names something unknown or has a value it cannot have; one clear line."""
+    """A spec names something unknown or has an invalid value; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,7 @@ class Spec:
     """Base of all specs: a frozen dataclass whose fields are checked against their annotations."""
 
     name: ClassVar[str] = ""
-    source: ClassVar[str] = ""
-    """Of a spec of the user's own: the SHA-256 of the file of its class."""
+    """Name in the registry, for specs that come with harmonium."""
 
     def __post_init__(self) -> None:
         for field, annotation in _annotations(type(self)).items():
@@ -40,16 +42,33 @@ class Spec:
 
     def __str__(self) -> str:
         """Return the shortest text from which a registry makes this spec again."""
-        settings = [
-            f"{field.name}={format_scalar(getattr(self, field.name))}"
+        settings = {
+            field.name: getattr(self, field.name)
             for field in fields(self)
             if getattr(self, field.name) != field.default
-        ]
-        return ":".join([self.name, ",".join(settings)]) if settings else self.name
+        }
+        return format_spec(identify(type(self)), settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every field, defaults included, under its name; nested specs as dicts too.
+
+        The entry `name` says which spec it is. Specs defined outside harmonium also have `source`,
+        the SHA-256 of the file of their class.
+        """
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        source = read_source(type(self))
+        return {
+            "name": identify(type(self)),
+            **({"source": source} if source else {}),
+            **{key: value.to_dict() if isinstance(value, Spec) else value for key, value in values},
+        }
 
     def refusal(self, field: str, expected: str) -> SpecError:
         """Return the error that says what a field should have been."""
-        return SpecError(f"{self.name}: {field} is {getattr(self, field)!r}; expected {expected}")
+        return SpecError(
+            f"{type(self).name or identify(type(self))}: {field} is {getattr(self, field)!r}; "
+            f"expected {expected}"
+        )
 
     def _checked(self, field: str, value: object, annotation: Any) -> object:
         if isinstance(value, np.generic):  # numbers out of arrays count as plain numbers
@@ -63,20 +82,9 @@ class Spec:
         return converted + 0.0 if isinstance(converted, float) else converted  # no -0.0
 
 
-def to_dict(spec: Spec) -> dict[str, Any]:
-    """Return every field of a spec, defaults included, under its name; nested specs too."""
-    values = ((field.name, getattr(spec, field.name)) for field in fields(spec))
-    source = {"source": spec.source} if spec.source else {}
-    return {
-        "name": spec.name,
-        **source,
-        **{key: to_dict(value) if isinstance(value, Spec) else value for key, value in values},
-    }
-
-
 def to_json(spec: Spec) -> str:
     """Return the canonical JSON of a spec: every field, sorted keys, no spaces."""
-    return msgspec.json.encode(to_dict(spec), order="sorted").decode()
+    return msgspec.json.encode(spec.to_dict(), order="sorted").decode()
 
 
 def to_key(spec: Spec) -> str:
@@ -87,94 +95,94 @@ def to_key(spec: Spec) -> str:
 S = TypeVar("S", bound=Spec)
 
 
+def identify(cls: type) -> str:
+    """Return the name under which a registry finds a class.
+
+    Classes of harmonium have a `name`. Any other class is found by its path, `module:Class`.
+    """
+    ours = cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return str(getattr(cls, "name", "")) if ours else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def read_source(cls: type) -> str:
+    """Return the SHA-256 of the file of a class; empty for the classes of harmonium."""
+    if ":" not in identify(cls):
+        return ""
+    if cls not in _known_sources:
+        _known_sources[cls] = hash_source(sys.modules[cls.__module__])
+    return _known_sources[cls]
+
+
+_known_sources: dict[type, str] = {}  # as the file was when the class was first described
+
+
+def hash_source(module: ModuleType) -> str:
+    """Return the SHA-256 of a module's file."""
+    file = getattr(module, "__file__", None)
+    text = Path(file).read_bytes() if file else module.__name__.encode()
+    return hashlib.sha256(text).hexdigest()
+
+
 def make(cls: type[S], settings: Mapping[str, Any]) -> S:
-    """Make a spec of a class with these fields, or say which one is unknown or missing."""
+    """Make a spec of a class with these fields, or raise for one that is unknown or missing."""
     check_fields(cls, settings)
     return cls(**settings)
 
 
 def check_fields(cls: type[Spec], settings: Mapping[str, Any]) -> None:
-    """Say which field of a class is unknown or missing."""
+    """Raise if a field of a class is unknown or missing."""
     known = {field.name: field for field in fields(cls)}
+    name = identify(cls)
     for field in settings:
         if field not in known:
-            raise SpecError(
-                f"{cls.name}: unknown field {field!r}; known: {', '.join(known) or 'none'}"
-            )
+            raise SpecError(f"{name}: unknown field {field!r}; known: {', '.join(known) or 'none'}")
     for field, declared in known.items():
         if declared.default is MISSING and field not in settings:
-            raise SpecError(f"{cls.name}: {field} is missing; write {cls.name}:{field}=…")
+            raise SpecError(f"{name}: {field} is missing; write {name}:{field}=…")
 
 
 def from_dict(cls: type[S], plain: Mapping[str, Any]) -> S:
-    """Make a spec of a class again from what `to_dict` gave."""
+    """Make a spec of a class again from what `to_dict` returned."""
     about = ("name", "source")
     return make(cls, {field: value for field, value in plain.items() if field not in about})
 
 
-PATH = re.compile(r"\s*([A-Za-z_][\w.]*:[A-Za-z_][\w.]*)\s*(?::(.*))?$", re.S)
-"""`module:function`, and after another colon its settings."""
-
-
-class Registry(Generic[S]):
-    """The specs of one kind by name: `PROBLEMS["trap"]`, `PROBLEMS.parse("trap:length=60")`."""
-
-    def __init__(self, kind: str, specs: Iterable[type[S]]) -> None:
-        self.kind = kind
-        self._specs = {spec.name: spec for spec in specs}
-
-    def __iter__(self) -> Iterator[type[S]]:
-        return iter(self._specs.values())
-
-    def __getitem__(self, name: str) -> type[S]:
-        try:
-            return self._specs[name]
-        except KeyError:
-            known = ", ".join(self._specs)
-            raise SpecError(f"unknown {self.kind} {name!r}; known: {known}") from None
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._specs
-
-    def make(self, name: str, settings: Mapping[str, Any]) -> S:
-        """Make the spec `name` with these fields, or say which one is unknown or missing."""
-        return make(self[name], settings)
-
-    def from_dict(self, plain: Mapping[str, Any]) -> S:
-        """Make a spec again from what `to_dict` gave."""
-        cls = self[plain["name"]]
-        if cls.source != plain.get("source", ""):
-            raise SpecError(f"{cls.name}: its module here differs from the one it was made with")
-        return from_dict(cls, plain)
-
-    def parse(self, text: str) -> S:
-        """Make a spec from `name` or `name:field=value,…`."""
-        return self.make(*self.split(text))
-
-    def split(self, text: str) -> tuple[str, dict[str, Scalar]]:
-        """Split a text into a name, or the path `module:function`, and settings."""
-        name, _, rest = text.partition(":")
-        path = PATH.match(text)
-        if path and name.strip() not in self:
-            name, rest = path[1], path[2] or ""
-        return name.strip(), parse_settings(name.strip(), rest)
+def format_spec(name: str, settings: Mapping[str, Any]) -> str:
+    """Return `name` or `name:field=value,…`."""
+    words = [f"{field}={format_scalar(value)}" for field, value in settings.items()]
+    return f"{name}:{','.join(words)}" if words else name
 
 
 def parse_settings(name: str, text: str) -> dict[str, Scalar]:
-    """Read `field=value,…`, the settings of `name`."""
+    """Read `field=value,…`, the settings of `name`; commas inside parentheses do not separate."""
     settings: dict[str, Scalar] = {}
-    for setting in filter(None, text.split(",")):
+    for setting in filter(None, _split(name, text)):
         field, equals, value = (part.strip() for part in setting.partition("="))
         if not equals or not field:
-            raise SpecError(f"{name}: {setting!r} is no setting; write field=value")
+            raise SpecError(f"{name}: {setting!r} is not a setting; write field=value")
         if field in settings:
             raise SpecError(f"{name}: {field} is given twice")
         settings[field] = parse_scalar(value)
     return settings
 
 
+def _split(name: str, text: str) -> list[str]:
+    """Split at the commas that are not inside parentheses."""
+    parts, depth, first = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            break
+        if letter == "," and not depth:
+            parts.append(text[first:place])
+            first = place + 1
+    if depth:
+        raise SpecError(f"{name}: the parentheses in {text!r} do not match")
+    return [*parts, text[first:]]
+
+
 def parse_scalar(text: str) -> Scalar:
-    """Read a number, true, false or none; anything else stays a string."""
+    """Read a number, true, false or none; anything else stays a string, less its parentheses."""
     words: dict[str, Scalar] = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -183,12 +191,16 @@ def parse_scalar(text: str) -> Scalar:
             return number(text)
         except ValueError:
             continue
-    return text
+    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 
 def format_scalar(value: object) -> str:
     """Write a value so that `parse_scalar` reads it back."""
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+    text = str(value)
+    if value is None or isinstance(value, bool):
+        return text.lower()
+    quoted = isinstance(value, str | Spec) and re.search("[,=()]", text)
+    return f"({text})" if quoted else text
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,44 @@ from harmonium.bits import Bits
 from harmonium.specs import Spec
 
 Replacement = Literal["keep-parents", "worst", "rtr"]
-"""Who makes room for the offspring; `search/replacement.py` has what each does."""
+"""Which members make room for the offspring; see `algorithms/replacement.py`."""
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """How strongly a fitted model couples each pair of bits."""
+
+    strengths: Matrix
+    """(length, length), 0 where two bits are not coupled. In a directed model [i, j] is i → j."""
+    threshold: float
+    """Strength from which a pair counts as learned."""
+    directed: bool = False
+    unit: str = "strength"
+    """What a strength is, in words."""
+
+    @property
+    def pairs(self) -> NDArray[np.bool_]:
+        """Which pairs are learned: (length, length), symmetric."""
+        learned = self.strengths >= self.threshold
+        return learned | learned.T
 
 
 class Fitted(Protocol):
-    """A distribution over bits, learned from parents."""
+    """A distribution over bits, learned from parents.
+
+    Besides `sample` and `facts` a fit may offer any of these, which reports and algorithms use
+    where they exist:
+
+    - ``interactions() -> Interactions``: how strongly pairs of bits are coupled;
+    - ``linkage() -> list of tuples of int``: sets of bits that belong together;
+    - ``weights() -> array (length, units)``: the weights between bits and hidden units.
+    """
 
     @property
     def facts(self) -> Mapping[str, float]:
-        """What there is to tell about the fit, by name: epochs, edges, error …."""
+        """Numbers about the fit by label, shown in traces and reports: epochs, edges, error."""
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Draw `count` rows."""
@@ -31,23 +60,58 @@ class Model(Spec, ABC):
     """Base of the models: a spec whose fields are its hyperparameters."""
 
     replacement: ClassVar[Replacement] = "keep-parents"
-    """The replacement that suits the model best: what `EDA(replacement="auto")` takes."""
-
-    def __init_subclass__(cls) -> None:
-        """Name a model that gives itself no name after its class."""
-        if "name" not in vars(cls):
-            cls.name = cls.__name__.lower()
+    """The replacement that suits the model best: what `EDA(replacement="auto")` uses."""
+    growing_replacement: ClassVar[Replacement | None] = None
+    """The replacement that `maximize` uses instead, where another one suits growing populations."""
 
     @abstractmethod
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> Fitted:
-        """Learn the distribution of `parents`; `previous` is the last generation's fit."""
+        """Learn the distribution of the parents.
+
+        Parameters
+        ----------
+        parents : Bits
+            Selected rows, shape (rows, length).
+        rng : numpy.random.Generator
+            The only source of randomness.
+        previous : Fitted, optional
+            The fit of the generation before.
+        """
 
     def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
         """Return what the next fit needs of this one, as arrays; nothing for most models."""
         return {}
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Fitted | None:
-        """Return the fit that was packed, or none where the next one does not need it."""
+        """Return the fit that was packed, or none if the next one does not need it."""
         return None
+
+
+def read_interactions(fitted: object) -> Interactions | None:
+    """Return the interactions of a fit, or none if it does not offer them."""
+    return fitted.interactions() if hasattr(fitted, "interactions") else None
+
+
+def read_linkage(fitted: object) -> list[tuple[int, ...]] | None:
+    """Return the sets of linked bits of a fit, or none if it does not offer them."""
+    return fitted.linkage() if hasattr(fitted, "linkage") else None
+
+
+def read_weights(fitted: object) -> Matrix | None:
+    """Return the weights between bits and hidden units of a fit, or none if it has none."""
+    return fitted.weights() if hasattr(fitted, "weights") else None
+
+
+def read_facts(fitted: Fitted) -> dict[str, float]:
+    """Return the facts of a fit as plain numbers, or raise for one that is not a number."""
+    facts = {}
+    for label, value in (getattr(fitted, "facts", None) or {}).items():
+        try:
+            facts[str(label)] = float(value)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"the model's fact {label!r} is {value!r}; expected a number"
+            ) from None
+    return facts

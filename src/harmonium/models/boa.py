@@ -9,7 +9,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
-from harmonium.models.base import Fitted, Model
+from harmonium.models.base import Fitted, Interactions, Model, Replacement
 from harmonium.models.kernels import boa as kernels
 from harmonium.seeds import draw_key
 
@@ -19,6 +19,7 @@ class BOA(Model):
     """A Bayesian network: edges are added while the BIC of the parents gains by one."""
 
     name: ClassVar[str] = "boa"
+    growing_replacement: ClassVar[Replacement | None] = "worst"
 
     max_parents: Annotated[
         int, Meta(ge=1, le=14, description="parents a bit may have; bounds time and memory")
@@ -61,6 +62,21 @@ class FittedBOA:
             (int(source), child)
             for child, count in enumerate(self.counts)
             for source in self.sources[child, :count]
+        ]
+
+    def interactions(self) -> Interactions:
+        """Return 1 from parent to child."""
+        strengths = np.zeros((len(self.counts), len(self.counts)))
+        for parent, child in self.edges:
+            strengths[parent, child] = 1.0
+        return Interactions(strengths, threshold=1.0, directed=True, unit="edge")
+
+    def linkage(self) -> list[tuple[int, ...]]:
+        """Return each bit that has parents together with them."""
+        return [
+            tuple(sorted((child, *map(int, self.sources[child, :count]))))
+            for child, count in enumerate(self.counts)
+            if count
         ]
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:

@@ -1,26 +1,43 @@
-"""What is solved: problems by name, always maximised."""
+"""What is solved: problems by name or path, always maximised."""
 
-from harmonium.problems.base import Problem, ProblemSpec, Structure
-from harmonium.problems.custom import AnyProblem, Custom, make_problem, parse_problem
+from harmonium.problems.base import (
+    Problem,
+    ProblemSpec,
+    Structure,
+    check_problem,
+    compile_problem,
+    name_problem,
+    read_structure,
+)
+from harmonium.problems.custom import CustomProblem, make_custom
 from harmonium.problems.hiff import HIFF
 from harmonium.problems.maxsat import MaxSat
 from harmonium.problems.nk import NK
 from harmonium.problems.onemax import OneMax
-from harmonium.problems.registry import PROBLEMS
 from harmonium.problems.trap import Trap
+from harmonium.registry import Registry
+
+AnyProblem = ProblemSpec | CustomProblem
+"""A problem that can be written as text and made again from it."""
+
+PROBLEMS: Registry[AnyProblem] = Registry(
+    "problem", ProblemSpec, [OneMax, Trap, NK, HIFF, MaxSat], wrap=make_custom
+)
 
 __all__ = [
     "HIFF",
     "NK",
     "PROBLEMS",
     "AnyProblem",
-    "Custom",
+    "CustomProblem",
     "MaxSat",
     "OneMax",
     "Problem",
     "ProblemSpec",
     "Structure",
     "Trap",
-    "make_problem",
-    "parse_problem",
+    "check_problem",
+    "compile_problem",
+    "name_problem",
+    "read_structure",
 ]

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from harmonium.bits import Bits, Fitness, check_bits
@@ -15,7 +16,11 @@ Structure = tuple[tuple[int, ...], ...]
 
 @runtime_checkable
 class Problem(Protocol):
-    """Anything with a length, an optimum (none if unknown) and a fitness for rows of bits."""
+    """Anything with a length, an optimum (none if unknown) and a fitness for rows of bits.
+
+    A problem may also have `structure`, the groups of bits that interact; reports then show how
+    much of it a model has learned.
+    """
 
     @property
     def length(self) -> int:
@@ -52,3 +57,41 @@ class ProblemSpec(Spec, ABC):
     @abstractmethod
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the fitness of each row of checked bits; kernels may trust them."""
+
+
+def check_problem(problem: object) -> Problem:
+    """Return a problem, or raise `TypeError` for any other object."""
+    if isinstance(problem, type) or not isinstance(problem, Problem):
+        raise TypeError(
+            f"problem is {problem!r}; expected an object with length, optimum (or None) and "
+            "__call__(bits), or a problem of harmonium such as OneMax(length=20)"
+        )
+    if isinstance(problem.length, bool) or not isinstance(problem.length, int | np.integer):
+        raise TypeError(f"problem.length is {problem.length!r}; expected an integer")
+    if not isinstance(problem.optimum, int | float | np.number | None):
+        raise TypeError(f"problem.optimum is {problem.optimum!r}; expected a number or None")
+    return problem
+
+
+def name_problem(problem: Problem) -> str:
+    """Return the text of a spec, or the class name of any other problem."""
+    return str(problem) if isinstance(problem, Spec) else type(problem).__name__
+
+
+def read_structure(problem: Problem) -> Structure | None:
+    """Return the groups of bits that interact; none if the problem does not say."""
+    structure: Structure | None = getattr(problem, "structure", None)
+    return structure
+
+
+def compile_problem(problem: Problem) -> None:
+    """Evaluate one row of a problem of harmonium, so that its kernel is compiled.
+
+    Functions of the user are never called here.
+    """
+    if isinstance(problem, ProblemSpec) and type(problem) not in _compiled:
+        problem(np.zeros((1, problem.length), dtype=np.uint8))
+        _compiled.add(type(problem))
+
+
+_compiled: set[type] = set()

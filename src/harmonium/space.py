@@ -1,8 +1,8 @@
-"""What solutions must look like: bits that are fixed, and how many ones there may be."""
+"""The space that is searched: rows of bits, some of them fixed, with bounds on their ones."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -10,32 +10,56 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 
-MANY = 10**12
+MAX_COUNTED_SOLUTIONS = 10**12
 
 Fixed = Mapping[int, int]
 SubsetSize = int | tuple[int, int]
 
+_NO_PLACES = np.empty(0, dtype=np.intp)
+_NO_VALUES = np.empty(0, dtype=np.uint8)
 
-@dataclass(frozen=True)
-class Constraints:
-    """Fixed bits and bounds on the number of ones; rows that break them are repaired."""
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The valid rows of bits.
+
+    Parameters
+    ----------
+    length : int
+        Number of bits.
+    places : array of shape (fixed,), optional
+        Which bits are fixed.
+    values : array of shape (fixed,), optional
+        The values that they have.
+    fewest, most : int, optional
+        Bounds on the number of ones; by default 0 and `length`.
+    """
 
     length: int
-    places: NDArray[np.intp]
-    """Which bits are fixed."""
-    values: Bits
-    """To what."""
-    fewest: int
-    most: int
+    places: NDArray[np.intp] = field(default_factory=_NO_PLACES.copy)
+    values: Bits = field(default_factory=_NO_VALUES.copy)
+    fewest: int = 0
+    most: int = -1
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise ValueError(f"length is {self.length}; expected at least 1 bit")
+        if self.most < 0:
+            object.__setattr__(self, "most", self.length)
 
     @property
-    def active(self) -> bool:
-        """Whether there is anything to keep to."""
+    def constrained(self) -> bool:
+        """Whether some rows are not valid."""
         return bool(len(self.places)) or self.fewest > 0 or self.most < self.length
+
+    def describe(self) -> dict[str, object]:
+        """Return everything that decides which rows are valid, in plain types."""
+        fixed = zip(self.places.tolist(), self.values.tolist(), strict=True)
+        return {"length": self.length, "fixed": list(fixed), "ones": [self.fewest, self.most]}
 
     @cached_property
     def solutions(self) -> int:
-        """How many rows keep to the constraints; beyond a trillion not counted to the end."""
+        """Number of valid rows; counting ends beyond a trillion."""
         ones = int(self.values.sum())
         free = self.length - len(self.places)
         if self.fewest <= ones and ones + free <= self.most:
@@ -43,12 +67,12 @@ class Constraints:
         count = 0
         for size in range(max(ones, self.fewest), self.most + 1):
             count += math.comb(free, size - ones)
-            if count > MANY:
+            if count > MAX_COUNTED_SOLUTIONS:
                 break
         return count
 
     def blame(self, row: Bits) -> str:
-        """Say how a row breaks the constraints."""
+        """Say why a row is not valid."""
         for place, value in zip(self.places, self.values, strict=True):
             if row[place] != value:
                 return f"has bit {place} = {row[place]}, where `fixed` says {value}"
@@ -56,12 +80,19 @@ class Constraints:
         words = "1 one" if ones == 1 else f"{ones} ones"
         return f"has {words}, where `subset_size` says {self.fewest} to {self.most}"
 
-    def repair(self, bits: Bits, rng: np.random.Generator) -> tuple[Bits, int]:
-        """Return rows that keep to the constraints, and how many had to be changed.
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        """Draw random valid rows, shape (count, length)."""
+        rows = rng.integers(0, 2, (count, self.length), dtype=np.uint8)
+        return self.repair(rows, rng)
 
-        Fixed bits are set; then ones too many are taken away, or ones too few added, at random
-        among the free bits.
+    def repair(self, bits: Bits, rng: np.random.Generator) -> Bits:
+        """Return valid rows: those given, changed where they have to be.
+
+        Fixed bits are set; then surplus ones are removed, or missing ones added, at random among
+        the free bits.
         """
+        if not self.constrained:
+            return bits
         repaired = bits.copy()
         repaired[:, self.places] = self.values
         free = np.setdiff1d(np.arange(self.length), self.places)
@@ -72,13 +103,16 @@ class Constraints:
             candidates = free[repaired[row, free] == old]
             chosen = rng.choice(candidates, abs(excess[row]), replace=False)
             repaired[row, chosen] = not old
-        return repaired, int((repaired != bits).any(axis=1).sum())
+        return repaired
 
 
-def make_constraints(
-    length: int, fixed: Fixed | None, subset_size: SubsetSize | None
-) -> Constraints:
-    """Check what the user asks for, and say what cannot be."""
+def as_space(space: "Space | int") -> Space:
+    """Return a space; a number stands for that many free bits."""
+    return space if isinstance(space, Space) else Space(space)
+
+
+def make_space(length: int, fixed: Fixed | None, subset_size: SubsetSize | None) -> Space:
+    """Make the space that a user describes, or raise if it has no valid row."""
     if not isinstance(fixed, Mapping | None):
         raise TypeError(f"fixed is {fixed!r}; expected bits and their values, such as {{3: 1}}")
     places, values = [], []
@@ -99,7 +133,7 @@ def make_constraints(
         raise ValueError(
             f"fixed leaves {ones} to {ones + free} ones; subset_size asks for {fewest} to {most}"
         )
-    return Constraints(
+    return Space(
         length,
         np.array(places, dtype=np.intp),
         np.array(values, dtype=np.uint8),

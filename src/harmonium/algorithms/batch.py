@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness
-from harmonium.search.replacement import Population
-from harmonium.search.selection import Indices
+from harmonium.algorithms.replacement import Population
+from harmonium.algorithms.selection import Indices
 
 
 class Batch:

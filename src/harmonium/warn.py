@@ -1,10 +1,10 @@
-"""Warnings that point at the user's line, however deep inside they are found."""
+"""Warnings that point at the line of the user that called into harmonium."""
 
 import sys
 import warnings
 from pathlib import Path
 
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parent)
 
 
 def warn(message: str) -> None:

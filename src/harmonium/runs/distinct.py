@@ -1,4 +1,4 @@
-"""Count the different rows a run has evaluated: 8 bytes a row, by a 64-bit hash of its bits.
+"""Count the different rows of a run: 8 bytes a row, by a 64-bit hash of its bits.
 
 Two of a million different rows share a hash, and count as one, with probability 3e-8.
 """
@@ -11,26 +11,51 @@ from harmonium.jit import jit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
+_MIN_PENDING = 4096
+
 
 class Distinct:
     """The different rows seen so far."""
 
     def __init__(self) -> None:
         self._seen = np.empty(0, np.uint64)  # sorted
+        self._pending: list[NDArray[np.uint64]] = []
+        self._pending_rows = 0
 
     @property
     def count(self) -> int:
-        """How many different rows there were."""
+        """Number of different rows."""
+        self._merge()
         return len(self._seen)
 
+    @property
+    def hashes(self) -> NDArray[np.uint64]:
+        """Sorted hashes of the different rows, for a checkpoint."""
+        self._merge()
+        return self._seen
+
+    @classmethod
+    def restore(cls, hashes: NDArray[np.uint64]) -> "Distinct":
+        """Return the counter that had these hashes."""
+        distinct = cls()
+        distinct._seen = hashes
+        return distinct
+
     def add(self, bits: Bits) -> None:
-        """Look at rows."""
-        hashes = np.unique(hash_rows(bits))
-        places = np.searchsorted(self._seen, hashes)
-        known = np.zeros(len(hashes), bool)
-        inside = places < len(self._seen)
-        known[inside] = self._seen[places[inside]] == hashes[inside]
-        self._seen = np.insert(self._seen, places[~known], hashes[~known])
+        """Add rows.
+
+        Their hashes are merged when as many are pending as were seen before, so that adding n rows
+        one by one takes O(n log n) steps in all.
+        """
+        self._pending.append(hash_rows(bits))
+        self._pending_rows += len(bits)
+        if self._pending_rows > max(_MIN_PENDING, len(self._seen)):
+            self._merge()
+
+    def _merge(self) -> None:
+        if self._pending:
+            self._seen = np.unique(np.concatenate([self._seen, *self._pending]))
+            self._pending, self._pending_rows = [], 0
 
 
 @jit

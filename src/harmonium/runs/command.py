@@ -1,4 +1,4 @@
-"""A program as a function of bits: given them as text, it answers with a number."""
+"""A program as a function of bits: it gets them as text and prints a number."""
 
 import math
 import shlex
@@ -42,17 +42,17 @@ class Command:
         return number
 
 
-def read_command(text: str, timeout: float | None) -> Command:
-    """Make a command of what was written, or say what is wrong with it."""
+def parse_command(text: str, timeout: float | None = None) -> Command:
+    """Make a command from a text with {bits} in it, or raise for what is wrong with it."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise SpecError(f"--command {text!r}: {error}") from None
+        raise SpecError(f"the command {text!r} cannot be split into words: {error}") from None
     if shell := {"|", "<", ">", ">>", "&&", "||", ";", "&"} & set(words):
         raise SpecError(
-            f"--command {text!r}: {min(shell)} is for a shell, and there is none; write "
-            "--command \"sh -c '…'\""
+            f"the command {text!r} has {min(shell)}, which is for a shell, and none is used; write "
+            "sh -c '…'"
         )
     if not any("{bits}" in word for word in words):
-        raise SpecError(f"--command {text!r}: write {{bits}} where the bits belong")
+        raise SpecError(f"the command {text!r} has no {{bits}}; write it where the bits belong")
     return Command(words, timeout)

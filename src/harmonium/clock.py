@@ -1,4 +1,4 @@
-"""CPU time, charged to the four phases of the paper where they happen."""
+"""CPU time by phase of a run, charged where it is spent."""
 
 import time
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import Final, Literal
 Phase = Literal["fitness", "selection", "building", "sampling"]
 
 PHASES: Final[tuple[Phase, ...]] = ("fitness", "selection", "building", "sampling")
+"""The phases of the paper. Making new rows is sampling, deciding which rows stay is selection."""
 
 
 class Clock:
@@ -18,12 +19,12 @@ class Clock:
 
     @property
     def total(self) -> float:
-        """The four phases together."""
+        """CPU seconds of all phases."""
         return sum(self.seconds.values())
 
     @contextmanager
     def charge(self, phase: Phase) -> Iterator[None]:
-        """Charge what happens inside to a phase, also when it fails."""
+        """Charge the time of the block to a phase, also when it fails."""
         start = time.process_time()
         try:
             yield

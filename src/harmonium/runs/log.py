@@ -1,26 +1,25 @@
-"""A trace on disk: a line of JSON for every generation."""
+"""A log on disk: one line of JSON for every generation, or every improvement."""
 
 import json
 import os
 from pathlib import Path
 from typing import Any
 
-from harmonium.optimize.warn import warn
+from harmonium.warn import warn
 
 Place = tuple[str, int]
-"""A log, and its bytes so far."""
+"""A log file, and its size in bytes so far."""
 
 
 class Log:
-    """A file that gets lines; one that cannot be written any more is told once, and let be."""
+    """A file to which lines are appended; when it cannot be written, warn and continue."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open to add to a file."""
         self._path = Path(path)
         self._file = self._path.open("ab", buffering=0)
 
     def rewind(self, seen: Place, seed: int) -> None:
-        """Drop the lines of this search after a place, for they come again; keep all others."""
+        """Drop the lines of this search after a place, as they are written again; keep others."""
         if seen[0] != str(self._path.absolute()) or not self._path.is_file():
             return
         whole = self._path.read_bytes()
@@ -30,7 +29,7 @@ class Log:
         self._file.write(kept)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     @property
@@ -57,6 +56,6 @@ def _is_of(line: bytes, seed: int) -> bool:
 
 
 def warn_unwritten(what: str, path: Path, error: OSError) -> None:
-    """Say that a file cannot be written: no reason to lose a search."""
+    """Warn that a file cannot be written; the search is not lost for that."""
     reason = error.strerror or type(error).__name__
-    warn(f"the {what} {path} cannot be written: {reason}; the search goes on without")
+    warn(f"the {what} {path} cannot be written: {reason}; the search continues without it")

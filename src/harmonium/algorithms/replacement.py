@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness
 from harmonium.jit import jit
-from harmonium.models.base import Replacement
-from harmonium.search.selection import Indices
+from harmonium.models import Replacement
+from harmonium.algorithms.selection import Indices
 
 
 class Population(NamedTuple):

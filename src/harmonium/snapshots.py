@@ -1,4 +1,4 @@
-"""The state of a search as plain facts and arrays, so that it can be saved and gone on with.
+"""Snapshots: the state of a search or a whole run as plain facts and arrays.
 
 On disk: a line that says what it is, a checksum, then facts and arrays. No pickle.
 """
@@ -14,18 +14,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.files import write_atomically
+
 Arrays = dict[str, NDArray[Any]]
 
-_MAGIC = b"harmonium checkpoint 1\n"
+VERSION = 2
+"""Raised when checkpoints change; files of other versions are refused."""
 
-
-def describe(eda: object, length: int, seed: int) -> str:
-    """Say what search a snapshot is of."""
-    return f"{eda}, length {length}, seed {seed}"
+_KIND = b"harmonium checkpoint "
+_MAGIC = _KIND + str(VERSION).encode() + b"\n"
 
 
 class CheckpointError(ValueError):
-    """A file that is no checkpoint, or a damaged one; one clear line."""
+    """A file is not a checkpoint, is damaged or does not fit; the message is one line."""
 
 
 @dataclass
@@ -36,38 +37,33 @@ class Snapshot:
     arrays: Arrays = field(default_factory=dict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file in one step: a kill leaves the file before or the file after."""
+        """Write a file in one step: a kill leaves the old file or the new one."""
         body = io.BytesIO()
         facts = np.frombuffer(msgspec.json.encode(self.facts), dtype=np.uint8)
         np.savez(body, allow_pickle=False, **{"facts": facts, **self.arrays})
         content = body.getvalue()
         checksum = hashlib.sha256(content).hexdigest().encode()
-        unfinished = Path(path).with_name(Path(path).name + ".part")
-        try:
-            with unfinished.open("wb") as file:
-                file.write(_MAGIC + checksum + b"\n" + content)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
-        except OSError:
-            unfinished.unlink(missing_ok=True)
-            raise
+        with write_atomically(path) as file:
+            file.write(_MAGIC + checksum + b"\n" + content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Snapshot":
-        """Read one from a file, or say why not."""
+        """Read a file, or raise `CheckpointError`."""
         try:
             text = Path(path).read_bytes()
         except OSError as error:
             raise CheckpointError(f"{path}: cannot be read: {error.strerror}") from None
-        if not text.startswith(b"harmonium checkpoint "):
-            raise CheckpointError(f"{path}: is no checkpoint of harmonium")
+        if not text.startswith(_KIND):
+            raise CheckpointError(f"{path}: is not a harmonium checkpoint")
         if not text.startswith(_MAGIC):
-            version = text[:40].split(b"\n")[0].decode("ascii", "replace")
-            raise CheckpointError(f"{path}: is a {version!r}; this harmonium reads version 1")
+            kind = text[:40].split(b"\n")[0].decode("ascii", "replace")
+            raise CheckpointError(
+                f"{path}: is a {kind!r}; this harmonium reads version {VERSION}: start again, or "
+                "resume with the version that wrote it"
+            )
         checksum, _, content = text[len(_MAGIC) :].partition(b"\n")
         if hashlib.sha256(content).hexdigest().encode() != checksum:
-            raise CheckpointError(f"{path}: is damaged: its checksum does not fit")
+            raise CheckpointError(f"{path}: is damaged: its checksum does not match")
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 everything = {name: arrays[name] for name in arrays.files}
@@ -77,7 +73,7 @@ class Snapshot:
         return cls(facts, everything)
 
     def put(self, name: str, inner: "Snapshot") -> None:
-        """Take in another snapshot under a name."""
+        """Add another snapshot under a name."""
         self.facts[name] = inner.facts
         self.arrays |= {f"{name}/{key}": array for key, array in inner.arrays.items()}
 
@@ -92,6 +88,6 @@ class Snapshot:
         return Snapshot(self.facts[name], arrays)
 
     def optional(self, name: str, array: NDArray[Any] | None) -> None:
-        """Take in an array that may not be there."""
+        """Add an array, unless it is none."""
         if array is not None:
             self.arrays[name] = np.asarray(array)

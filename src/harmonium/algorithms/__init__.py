@@ -1,0 +1,9 @@
+"""How it is searched: algorithms by name, or by the path `module:Class`."""
+
+from harmonium.algorithms.base import Algorithm, Search, Status
+from harmonium.algorithms.eda import EDA
+from harmonium.registry import Registry
+
+ALGORITHMS: Registry[Algorithm] = Registry("algorithm", Algorithm, [EDA])  # type: ignore[type-abstract]
+
+__all__ = ["ALGORITHMS", "EDA", "Algorithm", "Search", "Status"]

@@ -1,0 +1,177 @@
+"""The contract of an algorithm: a frozen spec that starts a search, which asks and is told."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from harmonium.bits import Bits
+from harmonium.clock import Clock
+from harmonium.models import Fitted
+from harmonium.seeds import check_seed, stream
+from harmonium.snapshots import Snapshot
+from harmonium.space import Space, as_space
+from harmonium.specs import Spec
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a search reports of itself; a value that it does not have is none."""
+
+    generation: int | None = None
+    """Models built whose offspring were all told."""
+    population: int | None = None
+    """Size of the population that the last rows belong to."""
+    mean: float | None = None
+    """Mean fitness of that population."""
+    converged: bool = False
+    """Whether the search cannot produce any other row."""
+    repairs: int = 0
+    """Rows that were changed to be valid."""
+    facts: Mapping[str, float] = field(default_factory=dict)
+    """Numbers by label for traces and reports: epochs, edges, error."""
+
+
+_NO_STATUS = Status()
+
+
+class Search(ABC):
+    """A running search: `ask` for rows, `tell` their fitness, again and again.
+
+    A search knows how to search and nothing else: the runner counts, times, stops and saves. All
+    randomness comes from `rng`, so that the seed and the fitness decide everything.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        The spec that started the search.
+    space : Space
+        The valid rows; `space.length` is the number of bits.
+    seed : int
+        Seed of all random streams.
+    """
+
+    def __init__(self, algorithm: "Algorithm", space: Space, seed: int) -> None:
+        self.algorithm = algorithm
+        self.space = space
+        self.seed = check_seed(seed)
+        self.clock = Clock()
+        """CPU time by phase; charging it is optional."""
+
+    @property
+    def fitted(self) -> Fitted | None:
+        """The last fitted model, for algorithms that learn one; it describes `bits ^ mask`."""
+        return None
+
+    @abstractmethod
+    def ask(self) -> Bits:
+        """Return the rows whose fitness is wanted next, shape (rows, length), rows ≥ 1.
+
+        Until all of them are told, `ask` returns those that are missing.
+        """
+
+    @abstractmethod
+    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
+        """Take the fitness of rows: all that were asked, a part of them, or rows never asked."""
+
+    @abstractmethod
+    def save(self) -> Snapshot:
+        """Return the state as plain facts and arrays."""
+
+    @abstractmethod
+    def load(self, snapshot: Snapshot) -> None:
+        """Take over the state that `save` returned."""
+
+    def status(self) -> Status:
+        """Return what the search reports of itself."""
+        return _NO_STATUS
+
+    def rng(self, part: str, number: int = 0) -> np.random.Generator:
+        """Return the random generator of one part of the search, such as ("mutation", step)."""
+        return stream(self.seed, part, number)
+
+    def snapshot(self) -> Snapshot:
+        """Return the state with the identity of the search, for `Algorithm.restore`."""
+        snapshot = Snapshot({"of": _identify(self.algorithm, self.space, self.seed)})
+        snapshot.put("state", self.save())
+        return snapshot
+
+
+@dataclass(frozen=True)
+class Algorithm(Spec, ABC):
+    """Base of the algorithms: a spec whose fields are the settings of a search."""
+
+    @property
+    def label(self) -> str:
+        """Short name in tables and charts."""
+        return str(self)
+
+    @property
+    def endless(self) -> bool:
+        """Whether searches never end by themselves; by default stagnation then ends a run."""
+        return True
+
+    @abstractmethod
+    def start(self, space: Space | int, seed: int) -> Search:
+        """Start a search.
+
+        Parameters
+        ----------
+        space : Space or int
+            The valid rows; an integer stands for that many free bits.
+        seed : int
+            The same seed and fitness give the same rows.
+        """
+
+    def restore(self, space: Space | int, seed: int, snapshot: Snapshot) -> Search:
+        """Return the search of which `search.snapshot()` was taken, with the same settings.
+
+        Raises
+        ------
+        ValueError
+            If the snapshot was taken of another algorithm, space or seed.
+        """
+        space = as_space(space)
+        expected = _identify(self, space, check_seed(seed))
+        saved = snapshot.facts.get("of")
+        if saved != expected:
+            raise ValueError(f"the snapshot is of another search: {_differ(saved, expected)}")
+        search = self.start(space, seed)
+        search.load(snapshot.get("state"))
+        return search
+
+    def compile(self) -> None:
+        """Compile the kernels that a search needs, so that no run is charged for it."""
+
+    def with_population(self, population: int) -> "Algorithm":
+        """Return the algorithm with another population size, for bisections and grids."""
+        raise self.error_without_population()
+
+    def error_without_population(self) -> ValueError:
+        """Return the error for a plan that needs a population size."""
+        return ValueError(
+            f"{self} has no population size to choose; expected an algorithm with one, such as "
+            "eda, or the plan `runs`"
+        )
+
+
+def _identify(algorithm: Algorithm, space: Space, seed: int) -> dict[str, Any]:
+    """Return everything that decides a search, in the plain types of JSON."""
+    whole = {"algorithm": algorithm.to_dict(), "space": space.describe(), "seed": seed}
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(whole))
+    return plain
+
+
+def _differ(saved: object, expected: object, where: str = "") -> str:
+    """Name the first value in which two identities differ."""
+    if not (isinstance(saved, dict) and isinstance(expected, dict)):
+        return f"{where or 'it'} is {saved!r} there, {expected!r} here"
+    for key in (*expected, *saved):
+        if saved.get(key) != expected.get(key):
+            path = f"{where}.{key}" if where else str(key)
+            return _differ(saved.get(key), expected.get(key), path)
+    return "they are equal"

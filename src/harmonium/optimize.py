@@ -1,0 +1,383 @@
+"""Optimise any function of bits: `maximize`, `minimize`, and `resume` after an interruption."""
+
+import functools
+import inspect
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, ParamSpec
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from harmonium.algorithms import ALGORITHMS, EDA, Algorithm
+from harmonium.bits import Bits, check_bits
+from harmonium.models import BOA, MODELS, UMDA, Model
+from harmonium.runs import Callback, Result, Runner, compile_kernels, default_stop
+from harmonium.runs.checkpoint import keep_checkpoint, load_runner
+from harmonium.runs.function import FunctionEvaluator, OnError
+from harmonium.runs.log import Log
+from harmonium.seeds import check_seed
+from harmonium.space import Fixed, Space, SubsetSize, make_space
+
+MAX_NETWORK_LENGTH = 1000
+"""Bits beyond which building a Bayesian network takes longer than most evaluations."""
+
+FilePath = str | os.PathLike[str]
+P = ParamSpec("P")
+
+
+def maximize(
+    function: Callable[[Any], Any],
+    length: int,
+    *,
+    batch: bool = False,
+    algorithm: Algorithm | str | None = None,
+    model: Model | str = "auto",
+    population: int | Literal["auto"] = "auto",
+    seed: int | None = None,
+    target: float | None = None,
+    max_calls: int | None = None,
+    max_evaluations: int | None = None,
+    max_seconds: float | None = None,
+    stagnation: float | None = None,
+    callback: Callback | None = None,
+    initial: ArrayLike | None = None,
+    fixed: Fixed | None = None,
+    subset_size: SubsetSize | None = None,
+    executor: Executor | None = None,
+    cache: bool = True,
+    on_error: OnError = "raise",
+    checkpoint: FilePath | None = None,
+    log: FilePath | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Find bits for which a function is as large as possible.
+
+    Parameters
+    ----------
+    function : callable
+        Takes one row of `length` zeros and ones, an integer array, and returns a number. With
+        `batch` it takes all rows at once, (rows, length) of uint8, and returns one number a row.
+    length : int
+        Number of bits.
+    batch : bool
+        Whether the function takes all rows at once, which is faster.
+    algorithm : Algorithm or str, optional
+        How to search: an algorithm, or a text such as "module:Class:field=value". By default an
+        EDA with `model` and `population`.
+    model : Model or str
+        The model of the EDA, such as "rbm", "boa:max_parents=4" or ``RBM()``. "auto" is BOA up to
+        1,000 bits and UMDA beyond.
+    population : int or "auto"
+        Size of the population of the EDA; "auto" interleaves populations of doubling size.
+    seed : int, optional
+        The same seed gives the same result, times apart; by default a fresh one, which the result
+        reports.
+    target : float, optional
+        Stop when this value is reached.
+    max_calls : int, optional
+        Stop after so many function calls, one a row; rows served from the cache are free.
+    max_evaluations : int, optional
+        Stop after so many rows that the search asks for, served from the cache or not.
+    max_seconds : float, optional
+        Stop after this time.
+    stagnation : float, optional
+        Stop after this many evaluations without improvement, as a multiple of the evaluations
+        needed to reach the best. By default 2 if no population is given.
+    callback : callable, optional
+        Called with the `Runner` after every batch; the search ends when it returns True.
+    initial : array-like, optional
+        Solutions known beforehand, one or many rows.
+    fixed : mapping, optional
+        Bits that must not change, with their values: ``{3: 1, 7: 0}``.
+    subset_size : int or pair of int, optional
+        How many ones there must be, or the fewest and the most.
+    executor : concurrent.futures.Executor, optional
+        Where rows are evaluated.
+    cache : bool
+        Whether rows seen before are served from a cache; False for noisy functions.
+    on_error : "raise" or "worst"
+        Whether a row that raises, or has no finite value, ends the search, or counts as the worst.
+    checkpoint : path, optional
+        File to which the search saves itself; `resume` continues from it.
+    log : path, optional
+        File to which a line of JSON is appended every generation.
+    progress : bool, optional
+        Whether to show a line of progress on standard error; by default if it is a terminal.
+
+    Returns
+    -------
+    Result
+        The best bits `x`, their value `fun`, what they cost, and why the search ended. Ctrl-C
+        returns the best so far.
+
+    Raises
+    ------
+    EvaluationError
+        If the function fails and `on_error` is "raise"; it names the row and has the best so far.
+    FileExistsError
+        If `checkpoint` holds a search that has not ended.
+    ValueError, TypeError
+        If an option is invalid.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> result = hm.maximize(lambda bits: bits.sum(), length=50, seed=1, target=50)
+    >>> result.fun, result.success, result.message
+    (50.0, True, 'the target was reached')
+    """
+    options = {key: value for key, value in locals().items() if key not in ("function", "length")}
+    return _optimize(function, length, Options(**options), sign=1.0)
+
+
+def _mirror(search: Callable[P, Result]) -> Callable[P, Result]:
+    """Return `minimize`, with the signature of `maximize` for help and type checkers."""
+
+    @functools.wraps(search)
+    def minimize(*args: P.args, **kwargs: P.kwargs) -> Result:
+        options = inspect.signature(search).bind(*args, **kwargs).arguments
+        function, length = options.pop("function"), options.pop("length")
+        return _optimize(function, length, Options(**options), sign=-1.0)
+
+    minimize.__name__ = minimize.__qualname__ = "minimize"
+    minimize.__doc__ = "Find bits for which a function is as small as possible; see `maximize`."
+    return minimize
+
+
+minimize = _mirror(maximize)
+
+
+def resume(
+    path: FilePath,
+    function: Callable[[Any], Any],
+    *,
+    target: float | None = None,
+    max_calls: int | None = None,
+    max_evaluations: int | None = None,
+    max_seconds: float | None = None,
+    stagnation: float | None = None,
+    callback: Callback | None = None,
+    executor: Executor | None = None,
+    log: FilePath | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Continue from a checkpoint with the same function, to the result of an undisturbed run.
+
+    Parameters
+    ----------
+    path : path
+        The checkpoint; it is updated while the search continues.
+    function : callable
+        The function that the search was started with. It is called once for the best solution so
+        far, which must have the same value; with ``cache=False`` it is not.
+    target, max_calls, max_evaluations, max_seconds, stagnation : optional
+        Replace those of the start; counted from the very beginning.
+    callback, executor, log, progress : optional
+        As for `maximize`; they are not part of a checkpoint.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    CheckpointError
+        If the file is not a checkpoint, is damaged, or was made with another function.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> first = hm.maximize(sum, 40, seed=1, max_calls=500, checkpoint="run.ckpt")
+    >>> hm.resume("run.ckpt", sum, max_calls=10_000, target=40).fun
+    40.0
+    """
+    if not callable(function):
+        raise TypeError(f"function is {function!r}; expected resume(path, function)")
+    given = {key: value for key, value in locals().items() if key not in ("path", "function")}
+    options = Options(**given)
+    runner = load_runner(Path(path), function, executor)
+    if target is not None:
+        runner.evaluator.target = float(target) * runner.evaluator.sign
+    runner.stop = replace(runner.stop, **options.limits)
+    compile_kernels(runner.algorithm)
+    return _carry_out(runner, options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of `maximize`, which documents them; checked when made."""
+
+    batch: bool = False
+    algorithm: Algorithm | str | None = None
+    model: Model | str = "auto"
+    population: int | Literal["auto"] = "auto"
+    seed: int | None = None
+    target: float | None = None
+    max_calls: int | None = None
+    max_evaluations: int | None = None
+    max_seconds: float | None = None
+    stagnation: float | None = None
+    callback: Callback | None = None
+    initial: ArrayLike | None = None
+    fixed: Fixed | None = None
+    subset_size: SubsetSize | None = None
+    executor: Executor | None = None
+    cache: bool = True
+    on_error: OnError = "raise"
+    checkpoint: FilePath | None = None
+    log: FilePath | None = None
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_calls", "max_evaluations"):
+            _check_count(name, getattr(self, name))
+        for name in ("max_seconds", "stagnation"):
+            _check_positive(name, getattr(self, name))
+        if self.target is not None and not _is_number(self.target):
+            raise ValueError(f"target is {self.target!r}; expected a finite number")
+        if self.on_error not in ("raise", "worst"):
+            raise ValueError(f'on_error is {self.on_error!r}; expected "raise" or "worst"')
+        usable = self.executor is None or hasattr(self.executor, "submit")
+        if isinstance(self.executor, type) or not usable:
+            raise TypeError(
+                f"executor is {self.executor!r}; expected a concurrent.futures.Executor, opened"
+            )
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback is {self.callback!r}; expected a function of the runner")
+        if self.algorithm is not None and (self.model, self.population) != ("auto", "auto"):
+            raise ValueError(
+                "model and population are settings of the EDA; leave them out when algorithm is "
+                "given, or pass algorithm=EDA(model, population=…)"
+            )
+        for name in ("checkpoint", "log"):
+            _check_path(name, getattr(self, name))
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The stopping rules that are given, by the names that `Stop` has for them."""
+        kinds = {
+            "max_calls": int,
+            "max_evaluations": int,
+            "max_seconds": float,
+            "stagnation": float,
+        }
+        given = {name: getattr(self, name) for name in kinds}
+        return {name: kinds[name](value) for name, value in given.items() if value is not None}
+
+    def make_algorithm(self, length: int) -> Algorithm:
+        """Return the algorithm that is asked for, or the EDA that suits the length."""
+        if isinstance(self.algorithm, str):
+            return ALGORITHMS.parse(self.algorithm)
+        if isinstance(self.algorithm, Algorithm):
+            return self.algorithm
+        if self.algorithm is not None:
+            raise TypeError(f"algorithm is {self.algorithm!r}; expected an Algorithm or its text")
+        model: Any = self.model
+        if model == "auto":
+            model = BOA() if length <= MAX_NETWORK_LENGTH else UMDA()
+        elif isinstance(model, str):
+            model = MODELS.parse(model)
+        replacement = getattr(model, "growing_replacement", None) or "auto"
+        return EDA(model, population=self.population, replacement=replacement)
+
+
+def _optimize(function: Callable[[Any], Any], length: int, options: Options, sign: float) -> Result:
+    """Check everything, then run."""
+    length = _check_function(function, length)
+    space = make_space(length, options.fixed, options.subset_size)
+    initial = _check_initial(options.initial, space)
+    seed = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
+    algorithm = options.make_algorithm(length)
+    evaluator = FunctionEvaluator(
+        function,
+        length,
+        batch=options.batch,
+        sign=sign,
+        cached=options.cache,
+        on_error=options.on_error,
+        executor=options.executor,
+    )
+    if options.target is not None:
+        evaluator.target = float(options.target) * sign
+    stop = replace(default_stop(algorithm), **options.limits)
+    runner = Runner(algorithm, space, seed, evaluator, stop, initial)
+    if options.checkpoint is not None:
+        keep_checkpoint(runner, Path(options.checkpoint))
+    compile_kernels(algorithm)
+    return _carry_out(runner, options)
+
+
+def _carry_out(runner: Runner, options: Options) -> Result:
+    """Run to the end, with callback, log and progress."""
+    runner.callback = options.callback
+    with ExitStack() as stack:
+        if options.log is not None:
+            runner.log = stack.enter_context(closing(Log(options.log)))
+            if runner.logged is not None:
+                runner.log.rewind(runner.logged, runner.seed)
+        if options.progress or (options.progress is None and sys.stderr.isatty()):
+            from harmonium.progress import Progress  # noqa: PLC0415  # rich is slow to import
+
+            runner.watch = stack.enter_context(Progress.on_terminal()).watch
+            runner.evaluator.on_progress = functools.partial(runner.watch, runner)
+        return runner.finish()
+
+
+def _check_function(function: object, length: object) -> int:
+    """Raise for what is not a function or a length; return the length."""
+    if not callable(function):
+        raise TypeError(f"function is {function!r}; expected a function of a row of bits")
+    if isinstance(length, bool) or not isinstance(length, int | np.integer):
+        raise TypeError(f"length is {length!r}; expected the number of bits")
+    if length < 1:
+        raise ValueError(f"length is {length}; expected at least 1 bit")
+    return int(length)
+
+
+def _check_count(name: str, value: object) -> None:
+    if value is not None and not (_is_number(value) and value >= 1 and value % 1 == 0):  # type: ignore[operator]
+        raise ValueError(f"{name} is {value!r}; expected a whole number above 0")
+
+
+def _check_positive(name: str, value: object) -> None:
+    if value is not None and not (_is_number(value) and value > 0):  # type: ignore[operator]
+        raise ValueError(f"{name} is {value!r}; expected a number above 0")
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(np.isfinite(value))
+
+
+def _check_path(name: str, path: FilePath | None) -> None:
+    if path is None:
+        return
+    file = Path(path)
+    if file.is_dir():
+        raise FileNotFoundError(f"{name} is {file}, a folder; expected a file")
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"{name} is {file}; expected a file in an existing folder")
+
+
+def _check_initial(initial: ArrayLike | None, space: Space) -> Bits:
+    none = np.empty((0, space.length), dtype=np.uint8)
+    if initial is None:
+        return none
+    rows = np.atleast_2d(np.asarray(initial))
+    try:
+        bits = check_bits(rows, space.length) if rows.size else none
+    except ValueError as error:
+        raise ValueError(f"initial: {error}") from None
+    repaired = space.repair(bits, np.random.default_rng(0))
+    wrong = np.flatnonzero((repaired != bits).any(axis=1))
+    if len(wrong):
+        raise ValueError(f"row {wrong[0]} of initial {space.blame(bits[wrong[0]])}; correct it")
+    return bits

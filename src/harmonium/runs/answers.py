@@ -1,0 +1,141 @@
+"""Calls of the user's function, and reading what it returns: a number, or a failure."""
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harmonium.bits import Bits, Fitness
+from harmonium.interrupts import is_interrupt
+from harmonium.runs import command
+
+Function = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong instead of a value; can be sent between processes."""
+
+    words: str
+    trace: str = ""
+    expected: str = "expected a finite number"
+    rows: int = 0
+    """Number of rows of a call that failed as a whole; 0 if the failure is of one row."""
+    error: Exception | None = None
+    """Not sent between processes: not every exception can be."""
+
+    def __reduce__(self) -> tuple[type["Failure"], tuple[str, str, str, int]]:
+        return Failure, (self.words, self.trace, self.expected, self.rows)
+
+
+def evaluate(function: Function, bits: Bits, batch: bool, split: bool = False) -> tuple[float, Any]:
+    """Call a function for rows; return the seconds it took, and its values or failures.
+
+    Of one row the function gets integers, which can be subtracted and multiplied at will. With
+    `split` a batch that raises is halved until those rows are found that do it.
+    """
+    started = time.perf_counter()
+    answers: Any
+    if batch:
+        answers = _evaluate_batch(function, bits, split)
+    else:
+        answers = []
+        for row in bits.astype(np.int64):
+            try:
+                answers.append(function(row))
+            except Exception as error:  # noqa: BLE001  # the user's: part of the answer
+                answers.append(_make_failure(error))
+    return time.perf_counter() - started, answers
+
+
+def _evaluate_batch(function: Function, bits: Bits, split: bool) -> Any:
+    rows = len(bits)
+    try:
+        answers = np.asarray(function(bits.copy()))
+    except Exception as error:  # noqa: BLE001  # the user's: part of the answer
+        if split and rows > 1:
+            halves = bits[: rows // 2], bits[rows // 2 :]
+            return [value for half in halves for value in _evaluate_batch(function, half, split)]
+        failure = _make_failure(error)
+        if rows > 1:
+            failure = replace(failure, words=f"{failure.words} for {rows} rows", rows=rows)
+        return [failure] * rows
+    if answers.shape == (rows, 1):
+        return answers[:, 0]
+    if answers.shape != (rows,):
+        words = f"returned an array of shape {answers.shape} for {rows} rows"
+        expected = f"expected ({rows},), one number a row"
+        return [Failure(words, expected=expected, rows=rows)] * rows
+    return answers
+
+
+def _make_failure(error: Exception) -> Failure:
+    if is_interrupt(error):
+        raise KeyboardInterrupt
+    words = f"raised {type(error).__name__}: {error}{_locate(error)}"
+    return Failure(words, traceback.format_exc(), error=error)
+
+
+def _locate(error: Exception) -> str:
+    """Say where in the user's own files an error was raised."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    ours = (__file__, command.__file__)  # of a program there is no line to tell
+    if last.filename in ours or last.filename.startswith("<"):
+        return ""
+    return f", {Path(last.filename).name} line {last.lineno}"
+
+
+def read_numbers(answers: Any, rows: int) -> Fitness | None:
+    """Return the answers for all rows as floats; none where one of them needs a closer look."""
+    array = np.asarray(answers) if _are_plain(answers) else np.empty(0)
+    if array.shape != (rows,) or array.dtype.kind not in "biuf":
+        return None
+    if array.dtype == np.uint64 and (array >= _WRAPPED).any():
+        return None
+    numbers = array.astype(np.float64)
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _are_plain(answers: Any) -> bool:
+    """Whether answers are an array, or all numbers: others make arrays of surprising kinds."""
+    return isinstance(answers, np.ndarray) or all(
+        isinstance(answer, float | int | np.floating | np.signedinteger) for answer in answers
+    )
+
+
+_WRAPPED = 2**63
+"""Unsigned numbers from here on are negative ones that wrapped around."""
+
+
+def read_number(value: Any) -> tuple[float, str]:
+    """Return a value as a float, and what is wrong with it."""
+    if isinstance(value, Failure):
+        return np.nan, value.words
+    if isinstance(value, np.ndarray) and value.size != 1:
+        return np.nan, f"returned an array of shape {value.shape}"
+    if isinstance(value, np.uint64) and value >= _WRAPPED:
+        return np.nan, f"returned {value}, a negative number that wrapped around ({_SIGNED})"
+    readable = not isinstance(value, str | bytes | complex)  # `float` would read or cut them
+    try:
+        answer, words = float(value) if readable else np.nan, _shorten(value)
+    except OverflowError:
+        answer, words = np.nan, "a number too large for a float"
+    except (TypeError, ValueError):
+        answer, words = np.nan, _shorten(value)
+    return answer, "" if np.isfinite(answer) else f"returned {words}"
+
+
+_SIGNED = "bits are unsigned; write bits.astype(int)"
+
+
+def _shorten(value: Any) -> str:
+    try:
+        plain = isinstance(value, float | np.floating)
+        text = " ".join((str(value) if plain else repr(value)).split())
+    except Exception:  # noqa: BLE001  # whatever a repr does
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 100 else f"{text[:100]}…"

@@ -1,0 +1,48 @@
+"""A cache of evaluated rows: values by packed bits, the oldest dropped first."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits, Fitness
+
+MAX_CACHE_BYTES = 150_000_000
+
+_ENTRY_BYTES = 180
+"""Memory that Python needs for an entry of a dictionary, its key and its value."""
+
+
+class Cache:
+    """The values of rows seen before; NaN for a row that failed."""
+
+    def __init__(self, length: int) -> None:
+        self.values: dict[bytes, float] = {}
+        self._width = -(-length // 8)
+        self._room = max(1000, MAX_CACHE_BYTES // (length // 8 + _ENTRY_BYTES))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def update(self, keys: Iterable[bytes], values: Iterable[float]) -> None:
+        """Add rows; drop the oldest if there are too many."""
+        self.values.update(zip(keys, values, strict=True))
+        while len(self.values) > self._room:
+            del self.values[next(iter(self.values))]
+
+    def to_arrays(self) -> tuple[NDArray[np.uint8], Fitness]:
+        """Return packed rows and their values."""
+        keys = np.frombuffer(b"".join(self.values), dtype=np.uint8).reshape(-1, self._width)
+        return keys, np.fromiter(self.values.values(), dtype=np.float64, count=len(self.values))
+
+    def load(self, keys: NDArray[np.uint8], values: Fitness) -> None:
+        """Take over what `to_arrays` returned."""
+        rows = zip(keys, values.tolist(), strict=True)
+        self.values = {key.tobytes(): value for key, value in rows}
+
+
+def make_keys(bits: Bits) -> list[bytes]:
+    """Return the key of each row."""
+    packed = np.packbits(bits, axis=1)
+    width, whole = packed.shape[1], packed.tobytes()
+    return [whole[start : start + width] for start in range(0, len(whole), width)]

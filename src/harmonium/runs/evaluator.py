@@ -1,0 +1,115 @@
+"""Evaluation of the rows that a search asks for: of a problem here, of any function in function.py.
+
+An evaluator counts the calls it makes and keeps what is done of a batch that is interrupted.
+"""
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from harmonium.bits import Bits, Fitness, Row, check_fitness
+from harmonium.problems import Problem, name_problem
+from harmonium.runs.stopping import is_solved
+
+
+class EvaluationError(ValueError):
+    """A function raised an error or returned no finite number.
+
+    Parameters
+    ----------
+    reason : str
+        What happened, and what was expected.
+    hint : str
+        What to do about it; empty if nothing.
+    """
+
+    x: Row | None = None
+    """The row that failed; none if it is not known."""
+    result: object = None
+    """The `Result` with the best found so far; none before the first value."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(f"{reason}; {hint}" if hint else reason)
+        self.reason, self.hint = reason, hint
+
+
+class Evaluator(ABC):
+    """Gives the fitness of rows, which is maximised."""
+
+    name: str
+    """What is evaluated, in words."""
+    sign: float = 1.0
+    """-1 to minimise: the factor between values and fitness."""
+    target: float | None = None
+    """The optimum, or a value to reach, as a fitness."""
+    calls: int = 0
+    """Rows handed to the function."""
+    failures: int = 0
+    """Rows for which the function raised or returned no finite number."""
+    best: float = -np.inf
+    """The highest fitness seen, also in the middle of a batch."""
+    on_progress: Callable[[], None] | None = None
+    """Called when some rows of a batch are done."""
+
+    @abstractmethod
+    def __call__(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row."""
+
+    def look_up(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row, NaN for a row that failed."""
+        return self(bits)
+
+    def count_within(self, seconds: float) -> int:
+        """Return how many rows can be evaluated in this time; batches of problems are not cut."""
+        return sys.maxsize
+
+    def all_failed_error(self, rows: int) -> EvaluationError:
+        """Return the error that no row so far has a value."""
+        return EvaluationError(f"none of the first {rows} rows has a value")
+
+    def count_affordable(self, bits: Bits, calls: int) -> int:
+        """Return how many of these rows, from the first on, need at most so many calls."""
+        return min(len(bits), calls)
+
+    def count_known(self) -> int:
+        """Return the number of different rows whose value is known; 0 if that is not tracked."""
+        return 0
+
+    def take_unfinished(self) -> tuple[Bits, Fitness] | None:
+        """Return the rows that were evaluated of a batch that failed, or none; only once."""
+        return None
+
+
+class ProblemEvaluator(Evaluator):
+    """Evaluates a problem, all rows at once, every row anew."""
+
+    def __init__(self, problem: Problem) -> None:
+        optimum = problem.optimum  # may itself be a search
+        self.problem = problem
+        self.name = name_problem(problem)
+        self.target = None if optimum is None else float(optimum)
+
+    def __call__(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row; raise if one exceeds the optimum."""
+        fitness = check_fitness(self.problem(bits.copy()), len(bits))  # it may change its copy
+        self.calls += len(bits)
+        if self.target is not None and len(fitness):
+            _check_optimum(float(fitness.max()), self.target)
+        return fitness
+
+
+def _check_optimum(fitness: float, optimum: float) -> None:
+    """Raise if a fitness exceeds the optimum by more than the rounding that `is_solved` allows."""
+    if fitness > optimum and not is_solved(optimum, fitness):
+        raise ValueError(
+            f"fitness {fitness:.12g} exceeds the optimum {optimum:.12g}, the largest possible "
+            "fitness; correct problem.optimum"
+        )
+
+
+def keep_finite(bits: Bits, fitness: Fitness) -> tuple[Bits, Fitness]:
+    """Return the rows that have a finite fitness."""
+    good = np.isfinite(fitness)
+    return bits[good], fitness[good]

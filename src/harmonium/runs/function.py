@@ -1,0 +1,265 @@
+"""Evaluation of the user's function: row by row or in batches, here or elsewhere, cached."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
+from pickle import PicklingError
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from harmonium.bits import Bits, Fitness, format_bits
+from harmonium.runs.answers import Failure, Function, evaluate, read_number, read_numbers
+from harmonium.runs.cache import Cache, make_keys
+from harmonium.runs.evaluator import EvaluationError, Evaluator
+from harmonium.warn import warn
+
+OnError = Literal["raise", "worst"]
+
+MAX_BITS_PER_CALL: Final = 8_000_000
+"""Maximum number of bits per batch call; temporaries of the function are far larger."""
+
+CHUNK_SECONDS: Final = 0.01
+"""Time of the rows that are evaluated between two looks at failures and Ctrl-C."""
+
+CHUNKS_PER_WORKER: Final = 4
+
+UNTIMED_ROWS: Final = 32
+"""Rows evaluated first when time is limited and the cost of an evaluation is not known."""
+
+WORST_HINT: Final = 'pass on_error="worst" to continue'
+
+
+class FunctionEvaluator(Evaluator):
+    """Evaluates a function of the user.
+
+    Parameters
+    ----------
+    function : callable
+        Takes one row of integers; with `batch` all rows, (rows, length) of uint8.
+    length : int
+        Number of bits.
+    batch : bool
+        Whether the function takes all rows at once.
+    sign : float
+        -1 to minimise.
+    cached : bool
+        Whether rows seen before are served from a cache.
+    on_error : "raise" or "worst"
+        Whether a failed row raises, or counts as the worst.
+    executor : concurrent.futures.Executor, optional
+        Where rows are evaluated; by default here.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        length: int,
+        *,
+        batch: bool = False,
+        sign: float = 1.0,
+        cached: bool = True,
+        on_error: OnError = "raise",
+        executor: Executor | None = None,
+    ) -> None:
+        self.function, self.batch, self.sign = function, batch, sign
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.cached, self.on_error, self.executor = cached, on_error, executor
+        self.cache = Cache(length)
+        self.worst = np.inf
+        """The lowest fitness seen; a failure counts as a little less."""
+        self.seconds = 0.0
+        """Time spent inside the function, wherever it ran."""
+        self.elapsed = 0.0
+        """Time on the clock spent waiting for values."""
+        self._warned = False
+        self._last_failure = ""
+        self._unfinished: tuple[Bits, Fitness] | None = None
+
+    def __call__(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row, that of a failed row below the worst."""
+        fitness = self.look_up(bits)
+        failed = np.isnan(fitness)
+        if not failed.any():
+            return fitness
+        if not np.isfinite(self.worst):
+            raise self.all_failed_error(len(fitness))
+        return np.where(failed, np.nextafter(self.worst, np.finfo(np.float64).min), fitness)
+
+    def look_up(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
+        if not self.cached:
+            return self._compute(bits)
+        keys, known = make_keys(bits), self.cache.values
+        new: dict[bytes, int] = {}
+        for number, key in enumerate(keys):
+            if key not in known and key not in new:
+                new[key] = number
+        if len(new) == len(keys):
+            fitness = self._compute(bits)
+            self.cache.update(keys, fitness.tolist())
+            return fitness
+        fitness = np.array([known.get(key, np.nan) for key in keys])
+        if new:
+            rows = list(new.values())
+            values = self._compute(bits[rows], rows, len(bits)).tolist()
+            fresh = dict(zip(new, values, strict=True))
+            places = [number for number, key in enumerate(keys) if key in fresh]
+            fitness[places] = [fresh[keys[number]] for number in places]
+            self.cache.update(fresh.keys(), fresh.values())
+        return fitness
+
+    def count_affordable(self, bits: Bits, calls: int) -> int:
+        """Return how many of these rows, from the first on, need at most so many calls."""
+        if not self.cached or len(bits) <= calls:
+            return min(len(bits), calls)
+        new: set[bytes] = set()
+        for number, key in enumerate(make_keys(bits)):
+            if key not in self.cache.values:
+                new.add(key)
+            if len(new) > calls:
+                return number
+        return len(bits)
+
+    def count_within(self, seconds: float) -> int:
+        """Return how many rows can be evaluated in this time, at least one."""
+        pace = self.elapsed / max(1, self.calls)
+        return max(1, int(seconds / pace)) if pace else UNTIMED_ROWS
+
+    def count_known(self) -> int:
+        """Return the number of different rows whose value is known."""
+        return len(self.cache)
+
+    def take_unfinished(self) -> tuple[Bits, Fitness] | None:
+        """Return the rows that were evaluated of a batch that failed, or none; only once."""
+        unfinished, self._unfinished = self._unfinished, None
+        return unfinished
+
+    def try_once(self, row: Bits) -> float:
+        """Return the value of a row without counting the call; NaN if it fails."""
+        [(_, _, answers)] = self._call(row[None])
+        return read_number(answers[0])[0]
+
+    def all_failed_error(self, rows: int) -> EvaluationError:
+        """Return the error that no row so far has a value."""
+        return EvaluationError(
+            f"the function failed for all of the first {rows} rows; for the last it "
+            f"{self._last_failure}; expected a finite number for some"
+        )
+
+    def _compute(
+        self, bits: Bits, places: Sequence[int] | None = None, of: int | None = None
+    ) -> Fitness:
+        """Call the function; `places` are the rows' numbers among those asked, for errors."""
+        if not len(bits):
+            return np.empty(0)
+        started, before = time.perf_counter(), self.seconds
+        fitness = np.empty(len(bits))
+        done = 0
+        try:
+            for rows, seconds, answers in self._call(bits):
+                self.calls += rows
+                self.seconds += seconds
+                first, plain = done, read_numbers(answers, rows)
+                if plain is not None:
+                    fitness[done : done + rows] = plain * self.sign
+                    done += rows
+                for value in answers if plain is None else ():
+                    place = done if places is None else places[done]
+                    fitness[done] = self._check(value, bits[done], place, of) * self.sign
+                    done += 1
+                self.best = max(self.best, float(np.nanmax(fitness[first:done], initial=-np.inf)))
+                if self.on_progress:
+                    self.on_progress()
+        except BaseException:
+            self._unfinished = bits[:done], fitness[:done]
+            raise
+        finally:
+            elapsed = time.perf_counter() - started
+            self.elapsed += elapsed
+        self._judge_executor(elapsed, self.seconds - before, len(bits))
+        self.worst = min(self.worst, float(np.nanmin(fitness, initial=np.inf)))
+        return fitness
+
+    def _call(self, bits: Bits) -> Iterator[tuple[int, float, Any]]:
+        """Yield for each chunk its number of rows, the seconds it took, and the answers."""
+        pieces = -(-bits.size // MAX_BITS_PER_CALL)
+        split = self.on_error == "worst"
+        if self.executor is None:
+            if not self.batch:  # so that little is lost when a row fails, or at Ctrl-C
+                rows = int(CHUNK_SECONDS * self.calls / self.seconds) if self.seconds else 1
+                pieces = max(pieces, len(bits) // max(1, rows))
+            for chunk in [bits] if pieces == 1 else np.array_split(bits, pieces):
+                yield len(chunk), *evaluate(self.function, chunk, self.batch, split)
+            return
+        workers = getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+        chunks = np.array_split(bits, min(len(bits), max(pieces, CHUNKS_PER_WORKER * workers)))
+        futures: list[Future[tuple[float, Any]]] = []
+        try:
+            futures.extend(
+                self.executor.submit(evaluate, self.function, chunk, self.batch, split)
+                for chunk in chunks
+            )
+            for chunk, future in zip(chunks, futures, strict=True):
+                yield len(chunk), *future.result()
+        except Exception as error:  # the function's own are part of the answer
+            raise EvaluationError(
+                f"the executor failed: {type(error).__name__}: {error}", _advise(error)
+            ) from error
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _check(self, value: Any, row: Bits, place: int, of: int | None) -> float:
+        """Return a value as a float; NaN for a failure, where failures are allowed."""
+        answer, wrong = read_number(value)
+        if not wrong:
+            return answer
+        if self.on_error == "raise":
+            raise self._explain(value, wrong, row, place, of)
+        self._last_failure = wrong
+        self.failures += 1
+        return np.nan
+
+    def _explain(
+        self, value: Any, wrong: str, row: Bits, place: int, of: int | None
+    ) -> EvaluationError:
+        failure = value if isinstance(value, Failure) else Failure(wrong)
+        number = f"row {place}" if of is None else f"row {place} of {of}"
+        where = "" if failure.rows else f" ({number}, {_name_bits(row)})"
+        hint = WORST_HINT
+        if self.best == -np.inf and not self.batch:
+            hint = f"{hint}, or batch=True if the function takes all rows at once"
+        error = EvaluationError(f"the function {wrong}{where}; {failure.expected}", hint)
+        if not failure.rows:
+            error.x = row.astype(np.int64)
+        error.__cause__ = failure.error
+        if failure.error is None and failure.trace:
+            error.add_note(failure.trace)
+        return error
+
+    def _judge_executor(self, elapsed: float, spent: float, rows: int) -> None:
+        """Warn once if sending rows to the executor takes longer than evaluating them."""
+        if self.executor is None or self._warned or rows < 50 or elapsed < 1.5 * spent:
+            return
+        self._warned = True
+        warn(
+            f"an evaluation takes {spent / rows * 1e6:.0f} µs, but {elapsed / rows * 1e6:.0f} µs "
+            "through the executor; without it the search would be faster"
+        )
+
+
+def _name_bits(row: Bits) -> str:
+    if len(row) <= 100:
+        return f"the bits {format_bits(row)}"
+    return f"the bits {format_bits(row[:60])}… ({len(row):,}; error.x has them all)"
+
+
+def _advise(error: Exception) -> str:
+    if isinstance(error, PicklingError | AttributeError | TypeError | BrokenExecutor):
+        return (
+            "for processes the function must be importable, not a lambda, and must not end the "
+            "process"
+        )
+    return ""

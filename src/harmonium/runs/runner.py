@@ -1,0 +1,280 @@
+"""The one runner: asks a search for rows, evaluates and tells them, until a rule ends the run.
+
+It owns everything that is not searching: evaluation, tally, clock, stopping, trace, log, checkpoint
+and callback. `run`, `maximize`, studies and the command line all use it.
+"""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from harmonium.algorithms import Algorithm, Search, Status
+from harmonium.bits import Bits, Fitness
+from harmonium.interrupts import plain_interrupts
+from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite
+from harmonium.runs.log import Log, Place
+from harmonium.runs.result import Result
+from harmonium.runs.stopping import MESSAGES, OWN_ENDS, Reason, Stop, is_solved
+from harmonium.runs.tally import Tally
+from harmonium.runs.trace import Step, Trace
+from harmonium.space import Space
+
+CHECKPOINT_TIME_SHARE = 0.05
+"""Share of the time that saving checkpoints may take."""
+
+Callback = Callable[["Runner"], object]
+"""Called with the runner after every batch; the run ends when it returns True."""
+
+
+class Runner:
+    """A run from its first row to its result.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        How to search.
+    space : Space
+        The valid rows.
+    seed : int
+        Seed of the search.
+    evaluator : Evaluator
+        What is maximised, and the target.
+    stop : Stop
+        When to end.
+    initial : Bits, optional
+        Known solutions, evaluated first; shape (rows, length).
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        space: Space,
+        seed: int,
+        evaluator: Evaluator,
+        stop: Stop,
+        initial: Bits | None = None,
+    ) -> None:
+        self.algorithm, self.space, self.seed = algorithm, space, seed
+        self.evaluator, self.stop = evaluator, stop
+        self.initial = np.empty((0, space.length), dtype=np.uint8) if initial is None else initial
+        self.search: Search = algorithm.start(space, seed)
+        self.tally = Tally()
+        self.trace = Trace()
+        self.steps = 0
+        """Batches of which all rows were told."""
+        self.seconds = 0.0
+        """Time on the clock when rows were last told, earlier processes included."""
+        self.started = time.perf_counter()
+        """Start time, shifted back by the time spent in earlier processes."""
+        self.callback: Callback | None = None
+        self.watch: Callback | None = None
+        """Shows progress; called like the callback."""
+        self.log: Log | None = None
+        self.logged: Place | None = None
+        """Where the log ended after the last line."""
+        self.save: Callable[[Runner, Reason | None], None] | None = None
+        """Saves a checkpoint."""
+        self._next_save = 0.0
+        self.improved = False
+        """Whether the best improved in the present batch."""
+
+    @property
+    def elapsed(self) -> float:
+        """Time on the clock by now."""
+        return time.perf_counter() - self.started
+
+    @property
+    def best(self) -> float:
+        """The best value so far."""
+        return self.tally.best_fitness * self.evaluator.sign
+
+    def run(self) -> Reason:
+        """Ask, evaluate and tell until a rule ends the run; return which."""
+        self.started = time.perf_counter() - self.seconds
+        if not self.tally.evaluations:
+            self._tell_initial()
+        reason = self._check_stop()
+        if reason and self.save:
+            self.save(self, reason)
+        while reason is None:
+            complete = self._step()
+            self.seconds = time.perf_counter() - self.started
+            reason = self._finish_step() if complete else self._check_stop()
+            if self.save and (reason or self.seconds >= self._next_save):
+                self._save_checkpoint(reason)
+        return reason
+
+    def finish(self) -> Result:
+        """Run to the end and return the result; Ctrl-C ends the run with the best so far.
+
+        Raises
+        ------
+        EvaluationError
+            If the function fails; its `result` has the best so far.
+        KeyboardInterrupt
+            If nothing was evaluated before Ctrl-C.
+        """
+        reason: Reason = "interrupted"
+        try:
+            with plain_interrupts():
+                reason = self.run()
+        except KeyboardInterrupt:
+            pass
+        except EvaluationError as error:
+            error.result = self.conclude("failed")
+            raise
+        result = self.conclude(reason)
+        if result is None and reason == "interrupted":
+            raise KeyboardInterrupt
+        if result is None:
+            raise self.evaluator.all_failed_error(self.evaluator.calls)
+        return result
+
+    def conclude(self, reason: Reason) -> Result | None:
+        """Return the result so far; none before anything was evaluated."""
+        unfinished = self.evaluator.take_unfinished()
+        if unfinished is not None:
+            self._count(*keep_finite(*unfinished))
+        tally, evaluator, status = self.tally, self.evaluator, self.search.status()
+        if tally.best_bits is None:
+            return None
+        failures = evaluator.failures
+        lost = f"; {failures:,} evaluation{'s' * (failures > 1)} failed" if failures else ""
+        solved = is_solved(tally.best_fitness, evaluator.target)
+        target = evaluator.target
+        return Result(
+            x=tally.best_bits.astype(np.int64),
+            fun=self.best,
+            success=reason in OWN_ENDS if target is None else solved,
+            message=MESSAGES[reason] + lost,
+            stopped_by=reason,
+            problem=evaluator.name,
+            algorithm=str(self.algorithm),
+            label=self.algorithm.label,
+            seed=self.seed,
+            minimized=evaluator.sign < 0,
+            solved=solved,
+            optimum=None if target is None else target * evaluator.sign,
+            evaluations=tally.evaluations,
+            calls=evaluator.calls,
+            unique_evaluations=tally.distinct.count,
+            best_found_at=tally.best_found_at,
+            best_found_by=tally.best_found_by,
+            generations=status.generation,
+            failures=failures,
+            repairs=status.repairs,
+            cpu_seconds=dict(self.search.clock.seconds),
+            seconds=self.seconds,
+            trace=tuple(self.trace.rows),
+        )
+
+    def _step(self) -> bool:
+        """Ask, evaluate and tell one batch; return whether all asked rows were told.
+
+        Time of `ask` that the search does not charge itself counts as sampling, time of `tell` as
+        selection.
+        """
+        search, clock, now = self.search, self.search.clock, time.process_time
+        seconds = clock.seconds
+        charged, start = clock.total, now()
+        asked = search.ask()
+        asked_at = now()
+        seconds["sampling"] += asked_at - start - (clock.total - charged)
+        bits = asked[: self._count_affordable(asked)]
+        try:
+            fitness = self.evaluator(bits)
+        finally:
+            evaluated_at = now()
+            seconds["fitness"] += evaluated_at - asked_at
+        charged = clock.total
+        search.tell(bits, fitness)
+        seconds["selection"] += now() - evaluated_at - (clock.total - charged)
+        self._count(bits, fitness)
+        return len(bits) == len(asked)
+
+    def _tell_initial(self) -> None:
+        """Evaluate and tell the known solutions."""
+        known = self.initial[: self._count_affordable(self.initial)]
+        if not len(known):
+            return
+        with self.search.clock.charge("fitness"):
+            fitness = self.evaluator.look_up(known)
+        # A known solution that fails is not told, but counted.
+        self.search.tell(*keep_finite(known, fitness))
+        self.tally.add(known, np.where(np.isnan(fitness), -np.inf, fitness))
+        self.seconds = self.elapsed
+
+    def _count(self, bits: Bits, fitness: Fitness) -> None:
+        if self.tally.add(bits, fitness):
+            self.improved = True
+            self.tally.best_found_by = self.search.status().population
+
+    def _finish_step(self) -> Reason | None:
+        """Note a batch that is complete; return why the run should end, or none."""
+        status = self.search.status()
+        improved, self.improved = self.improved, False
+        if improved and status.generation is not None:
+            self.tally.last_improved_generation = status.generation
+        reason = self._check_stop(status)
+        if self.log is not None and (improved or status.generation is not None):
+            self._write_log(self._make_row(status))
+        if self.trace.wants(self.steps):
+            self.trace.add(self._make_row(status))
+        self.steps += 1
+        if self.watch is not None:
+            self.watch(self)
+        if self.callback is not None and self.callback(self):
+            reason = reason or "callback"
+        return reason
+
+    def _check_stop(self, status: Status | None = None) -> Reason | None:
+        """Return why the run should end, or none; the status is given when a batch is complete."""
+        tally, evaluator, stop = self.tally, self.evaluator, self.stop
+        if evaluator.target is not None and is_solved(tally.best_fitness, evaluator.target):
+            return "optimum"
+        if evaluator.count_known() >= self.space.solutions:
+            return "exhausted"
+        if status is not None:
+            reason = stop.check_progress(tally, status, self.space.length)
+            if reason is not None:
+                return reason
+        return stop.check_budget(tally, evaluator.calls, self.search.clock.total, self.seconds)
+
+    def _count_affordable(self, bits: Bits) -> int:
+        """Return for how many of these rows, from the first on, the budgets last."""
+        stop, evaluator = self.stop, self.evaluator
+        rows = len(bits)
+        if stop.max_evaluations is not None:
+            rows = min(rows, stop.max_evaluations - self.tally.evaluations)
+        if stop.max_calls is not None:
+            rows = min(rows, evaluator.count_affordable(bits, stop.max_calls - evaluator.calls))
+        if stop.max_seconds is not None:
+            rows = min(rows, evaluator.count_within(max(0.0, stop.max_seconds - self.seconds)))
+        return rows
+
+    def _make_row(self, status: Status) -> Step:
+        sign = self.evaluator.sign
+        return Step(
+            step=self.steps,
+            evaluations=self.tally.evaluations,
+            calls=self.evaluator.calls,
+            best=self.best,
+            generation=status.generation,
+            population=status.population,
+            mean=None if status.mean is None else status.mean * sign,
+            facts=dict(status.facts),
+        )
+
+    def _write_log(self, row: Step) -> None:
+        if self.log is not None:
+            self.log.write({"seed": self.seed, "seconds": round(self.seconds, 6), **vars(row)})
+            self.logged = self.log.place
+
+    def _save_checkpoint(self, reason: Reason | None) -> None:
+        """Save, then wait long enough that saving takes its share of the time at most."""
+        began = time.perf_counter()
+        if self.save is not None:
+            self.save(self, reason)
+        took = time.perf_counter() - began
+        self._next_save = self.seconds + took / CHECKPOINT_TIME_SHARE

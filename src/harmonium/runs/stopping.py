@@ -1,0 +1,140 @@
+"""When a run ends, and whether it solved its problem; both are decided here and nowhere else."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from harmonium.algorithms import Algorithm, Status
+from harmonium.runs.tally import Tally
+from harmonium.specs import Spec
+
+Reason = Literal[
+    "optimum",
+    "exhausted",
+    "converged",
+    "generations",
+    "patience",
+    "stagnation",
+    "evaluations",
+    "calls",
+    "cpu-time",
+    "time",
+    "callback",
+    "interrupted",
+    "failed",
+]
+
+MESSAGES: dict[Reason, str] = {
+    "optimum": "the target was reached",
+    "exhausted": "every valid solution was evaluated",
+    "converged": "the population has converged to one solution",
+    "generations": "max_generations was reached",
+    "patience": "the best has not improved for many generations",
+    "stagnation": "the best has not improved for many evaluations",
+    "evaluations": "max_evaluations was reached",
+    "calls": "max_calls was reached",
+    "cpu-time": "max_cpu_seconds was reached",
+    "time": "max_seconds was reached",
+    "callback": "the callback stopped the search",
+    "interrupted": "interrupted; this is the best found so far",
+    "failed": "the function failed; this is the best found so far",
+}
+
+OWN_ENDS: frozenset[Reason] = frozenset(
+    ("exhausted", "converged", "generations", "patience", "stagnation")
+)
+"""Reasons by which a search comes to its own end, rather than to a limit."""
+
+Count = Annotated[int, Meta(ge=1)]
+Positive = Annotated[float, Meta(gt=0)]
+
+_MIN_EVALUATIONS_PER_BIT = 1000
+"""Evaluations a bit that the best is taken to have cost at least: small populations get stuck soon,
+and what solves hard problems (5-traps, NK landscapes) comes after 1,000 to 3,000 a bit."""
+
+
+def is_solved(fitness: float, optimum: float | None) -> bool:
+    """Whether a fitness is the optimum, up to rounding (sums of floats come in any order)."""
+    return optimum is not None and fitness >= optimum - 1e-9 * max(1.0, abs(optimum))
+
+
+@dataclass(frozen=True)
+class Stop(Spec):
+    """Stopping rules; the first that holds ends the run. Defaults: the paper's journal version.
+
+    Parameters
+    ----------
+    max_generations : int, optional
+        Models built.
+    patience : int, optional
+        Generations in a row without improvement.
+    stagnation : float, optional
+        Evaluations without improvement, as a multiple of the evaluations needed to reach the best.
+    max_evaluations : int, optional
+        Rows asked for, never exceeded.
+    max_calls : int, optional
+        Function calls, never exceeded; rows served from a cache are free.
+    max_cpu_seconds, max_seconds : float, optional
+        CPU time of all phases, and time on the clock.
+    """
+
+    name: ClassVar[str] = "stop"
+
+    max_generations: Annotated[Count | None, Meta(description="models built")] = 100
+    patience: Annotated[
+        Count | None, Meta(description="generations in a row without improvement")
+    ] = 20
+    stagnation: Annotated[
+        Positive | None,
+        Meta(
+            description="evaluations without improvement, as a multiple of the evaluations needed "
+            "to reach the best"
+        ),
+    ] = None
+    max_evaluations: Annotated[Count | None, Meta(description="rows asked for")] = None
+    max_calls: Annotated[Count | None, Meta(description="function calls")] = None
+    max_cpu_seconds: Annotated[Positive | None, Meta(description="CPU time of all phases")] = None
+    max_seconds: Annotated[Positive | None, Meta(description="time on the clock")] = None
+
+    def check_budget(
+        self, tally: Tally, calls: int, cpu_seconds: float, seconds: float
+    ) -> Reason | None:
+        """Return the budget that is spent, or none."""
+        if self.max_evaluations is not None and tally.evaluations >= self.max_evaluations:
+            return "evaluations"
+        if self.max_calls is not None and calls >= self.max_calls:
+            return "calls"
+        if self.max_cpu_seconds is not None and cpu_seconds >= self.max_cpu_seconds:
+            return "cpu-time"
+        if self.max_seconds is not None and seconds >= self.max_seconds:
+            return "time"
+        return None
+
+    def check_progress(self, tally: Tally, status: Status, length: int) -> Reason | None:
+        """Return why a search should end that makes no progress, or none.
+
+        Called when all rows of a batch are told.
+        """
+        generation = status.generation
+        if status.converged:
+            return "converged"
+        if generation is not None:
+            if self.max_generations is not None and generation >= self.max_generations:
+                return "generations"
+            idle = generation - tally.last_improved_generation
+            if self.patience is not None and idle >= self.patience:
+                return "patience"
+        if self.stagnation is not None:
+            idle = tally.evaluations - tally.best_found_at
+            needed = max(tally.best_found_at, _MIN_EVALUATIONS_PER_BIT * length)
+            if idle >= self.stagnation * needed:
+                return "stagnation"
+        return None
+
+
+def default_stop(algorithm: Algorithm) -> Stop:
+    """Return the rules that suit an algorithm: those that are endless stop by stagnation alone."""
+    if algorithm.endless:
+        return Stop(max_generations=None, patience=None, stagnation=2.0)
+    return Stop()
