@@ -1,4 +1,4 @@
-"""Draw the charts of docs/ from what the other scripts wrote.
+"""Draw the charts of docs/ from the files that the other scripts wrote.
 
     python benchmarks/charts.py        # needs altair and vl-convert-python
 
@@ -23,7 +23,7 @@ def read(name: str) -> list[dict[str, Any]]:
 
 
 def draw_mixing() -> alt.Chart:
-    """Draw mixing over the generations, a line a model."""
+    """Draw mixing over the generations, one line for each model."""
     models = ["sparse, recombined", "sparse", "dense"]
     return (
         alt.Chart(alt.Data(values=read("mixing.jsonl")), width=460, height=260)
@@ -40,7 +40,7 @@ def draw_mixing() -> alt.Chart:
 
 
 def draw_evaluations() -> alt.Chart:
-    """Draw the evaluations at the smallest sufficient population, ours beside the paper's."""
+    """Draw our evaluations at the smallest sufficient population and those of the paper."""
     points = []
     for row in read("evaluations.jsonl"):
         if (row["problem"], row["replacement"]) == ("onemax:100", "keep-parents"):
@@ -74,7 +74,7 @@ def draw_evaluations() -> alt.Chart:
 
 
 def draw_bench() -> alt.Chart:
-    """Draw how many times faster our kernels are than their peers."""
+    """Draw the speed of our kernels as a multiple of the speed of their peers."""
     rows = json.loads((HERE / "bench.json").read_text("utf-8"))["measurements"]
     values = [
         {"what": f"{row['what']} / {row['against']}", "group": row["group"], "ratio": row["ratio"]}

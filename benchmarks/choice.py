@@ -1,10 +1,9 @@
-"""What the rule of `model="auto"` rests on: evaluations and own CPU time of rbm and boa, by length.
+"""Compare the function calls and CPU time of rbm and boa on problems of different lengths.
 
     python benchmarks/choice.py [--seeds 5]
 
-Both get the same problems with populations that take turns, until the optimum is found. The price
-is what one evaluation must cost for the model with fewer of them to be the faster one. Writes
-choice.jsonl.
+Both solve the same problems with interleaved populations. The price is the time of one call, in
+seconds, from which on the RBM is faster, if it needs fewer calls. Writes choice.jsonl.
 """
 
 import argparse
@@ -31,7 +30,7 @@ PROBLEMS = (
 
 
 def measure(problem: Any, model: str, seeds: int) -> tuple[int, float, float]:
-    """Return runs solved, and the means of calls of the function and of CPU seconds besides."""
+    """Return the solved runs, and the means of calls and of CPU seconds outside the function."""
     results = [
         hm.maximize(
             problem, problem.length, batch=True, model=model, target=problem.optimum, seed=seed
@@ -39,14 +38,12 @@ def measure(problem: Any, model: str, seeds: int) -> tuple[int, float, float]:
         for seed in range(1, seeds + 1)
     ]
     solved = sum(result.success for result in results)
-    own = fmean(
-        sum(result.cpu_seconds.values()) - result.cpu_seconds["fitness"] for result in results
-    )
-    return solved, fmean(result.nfev for result in results), own
+    own = fmean(result.cpu_total - result.cpu_seconds["fitness"] for result in results)
+    return solved, fmean(result.calls for result in results), own
 
 
 def main() -> None:
-    """Print a line a problem, and write them down."""
+    """Print a line for each problem and write them to a file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()

@@ -1,10 +1,10 @@
-"""Evaluations to the optimum at the smallest sufficient population, beside the paper's figures.
+"""Evaluations to the optimum at the smallest sufficient population, compared with the paper.
 
     python benchmarks/evaluations.py [--store evaluations.db] [--workers N]
 
-Runs studies/evaluations.toml (30 of 30 runs; NK landscapes 5 of 5 for each of 10 instances, each
-with a bisection of its own) and writes a line a row to evaluations.jsonl, for docs/tuning.md and
-its chart.
+Runs studies/evaluations.toml: 30 of 30 runs must succeed; of NK landscapes 5 of 5 for each of 10
+instances, with a separate bisection each. Writes a line for each row of the summary to
+evaluations.jsonl, for docs/tuning.md and its chart.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from harmonium.studies import Row, load_study, run_study
+from harmonium.studies import Row, load_study
 from harmonium.studies.paper import find_point, name_family
 
 HERE = Path(__file__).parent
@@ -20,14 +20,15 @@ STUDY = HERE.parent / "studies" / "evaluations.toml"
 
 
 def describe(row: Row) -> dict[str, object]:
-    """Return a row with the paper's figures beside ours."""
+    """Return a row with our values and those of the paper."""
     population, evaluations, seconds = (
         row.estimate(metric) for metric in ("population", "evaluations", "cpu_total")
     )
+    eda = row.algorithm.to_dict()
     return {
         "problem": f"{name_family(row.problem)}:{row.size}",
-        "model": row.eda.model.name,
-        "replacement": row.eda.replacement,
+        "model": eda["model"]["name"],
+        "replacement": eda["replacement"],
         "state": row.state,
         "population": population and population.mean,
         "runs": row.runs,
@@ -39,13 +40,13 @@ def describe(row: Row) -> dict[str, object]:
 
 
 def main() -> None:
-    """Run what the store misses, and write the table."""
+    """Run the trials that the store does not hold yet, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--store", type=Path, default=Path("evaluations.db"))
     parser.add_argument("--workers", type=int)
     options = parser.parse_args()
-    rows = run_study(load_study(STUDY), options.store, workers=options.workers)
-    lines = [json.dumps(describe(row)) + "\n" for row in rows]
+    result = load_study(STUDY).run(options.store, workers=options.workers)
+    lines = [json.dumps(describe(row)) + "\n" for row in result.rows]
     (HERE / "evaluations.jsonl").write_text("".join(lines), encoding="utf-8")
     sys.stdout.writelines(lines)
 

@@ -1,10 +1,11 @@
-"""Models on problem instances that took no part in tuning; fixed populations, a line a problem.
+"""Run models with fixed populations on problem instances that were not used for tuning.
 
-    python benchmarks/held_back.py [--runs 10]
+    python benchmarks/held_back.py [--runs 10] [--workers 2]
 
-Tuning saw onemax 100, traps of 60 bits, NK instances below 100, HIFF 64. These are other sizes and
-other instances. `dense` is the RBM of before the tuning: every hidden unit sees every bit, and
-Gibbs chains start at the parents. All with `rtr`.
+Tuning used onemax 100, traps of 60 bits, NK instances below 100 and HIFF 64. These are other sizes
+and other instances. `dense` is the RBM before tuning: every hidden unit is connected to every bit,
+and Gibbs chains start at the parents. All use the replacement `rtr`. Prints a line of JSON for each
+problem and model.
 """
 
 import argparse
@@ -41,7 +42,7 @@ PROBLEMS = (
 def solve(task: tuple[str, str, int, int]) -> hm.Result:
     """Make one run."""
     problem, model, population, seed = task
-    eda = hm.EDA(hm.MODELS.parse(model), population=population, replacement="rtr")
+    eda = hm.EDA(model, population=population, replacement="rtr")
     return hm.run(hm.PROBLEMS.parse(problem), eda, seed=seed)
 
 

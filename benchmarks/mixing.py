@@ -1,13 +1,15 @@
-"""How far a sample walks from the parent it starts at: dense and sparse RBMs on a 4-trap.
+"""Measure how much samples differ from the parents of their chains: RBMs on a 4-trap.
 
-    python benchmarks/mixing.py > mixing.jsonl
+    python benchmarks/mixing.py [--generations 30] > mixing.jsonl
 
-For each generation the share of bits in which offspring differ from the parents their chains began
-with, over the share in which two random parents differ: 1 is perfect mixing, 0 a copy.
+Mixing is the share of bits in which offspring differ from the parents where their chains started,
+divided by the share in which two random parents differ: 1 is perfect mixing, 0 a copy.
 """
 
+import argparse
 import json
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +22,24 @@ MODELS = {
     "sparse": "rbm:chain_start=parents",
     "sparse, recombined": "rbm",
 }
-GENERATIONS = 30
 
 
 def main() -> None:
     """Print a JSON object for each model and generation."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--generations", type=int, default=30)
+    generations = parser.parse_args().generations
     problem = hm.Trap(60, 4)
     for name, text in MODELS.items():
-        eda = hm.EDA(hm.MODELS.parse(text), population=2500, replacement="keep-parents")
-        search = eda.start(problem.length, seed=3)
-        while search.generation < GENERATIONS and search.best_fitness < problem.optimum:
+        eda = hm.EDA(text, population=2500, replacement="keep-parents")
+        search: Any = eda.start(problem.length, seed=3)  # the mask and parents are those of an RBM
+        best = 0.0
+        while search.generation < generations and best < problem.optimum:
             bits = search.ask()
             fitness = problem(bits)
+            best = max(best, float(fitness.max()))
             if search.fitted is not None:
-                parents = search.fitted.parents ^ search.mask  # type: ignore[attr-defined]  # an RBM's
+                parents = search.fitted.parents ^ search.mask
                 means = parents.mean(axis=0)
                 apart = float((2 * means * (1 - means)).mean())
                 row = {

@@ -1,11 +1,11 @@
-"""`maximize` beside GOMEA (parameter-less, black box) and a plain GA of pymoo, on Python functions.
+"""Compare `maximize` with GOMEA (parameter-less, black box) and a GA of pymoo on functions.
 
     pip install 'harmonium[bench]'
     python benchmarks/rivals.py [--seeds 5] [--max-evaluations 500000]
 
-Everybody gets the same function of one row, a target (the optimum), a seed and a budget, nothing
-else. Prints a line a solver and problem, whoever wins: runs solved, and means over all runs of
-calls of the function and of seconds. Also writes rivals.jsonl.
+Every solver gets the same function of one row, a target (the optimum), a seed and a budget, and no
+other setting. Prints a line for each solver and problem: solved runs, and the means over all runs
+of function calls and seconds. Also writes rivals.jsonl.
 """
 
 import argparse
@@ -39,7 +39,7 @@ PROBLEMS = (
 
 
 class Run(NamedTuple):
-    """What a solver did with one seed."""
+    """One run of a solver."""
 
     solved: bool
     evaluations: int
@@ -69,7 +69,7 @@ def run_harmonium(model: str) -> Callable[[Counted, int, int], None]:
             function.problem.length,
             model=model,
             target=function.problem.optimum,
-            max_evaluations=budget,
+            max_calls=budget,
             seed=seed,
         )
 
@@ -77,7 +77,7 @@ def run_harmonium(model: str) -> Callable[[Counted, int, int], None]:
 
 
 def run_gomea(function: Counted, seed: int, budget: int) -> None:
-    """Run GOMEA with a linkage tree; its population grows by itself."""
+    """Run GOMEA with a linkage tree; it chooses the population size itself."""
 
     class BlackBox(gomea.fitness.BBOFitnessFunctionDiscrete):
         def objective_function(self, objective_index: int, variables: np.ndarray) -> float:
@@ -95,7 +95,7 @@ def run_gomea(function: Counted, seed: int, budget: int) -> None:
 
 
 def run_pymoo(function: Counted, seed: int, budget: int) -> None:
-    """Run pymoo's GA as its documentation sets it up for bits: 200 solutions, uniform crossover."""
+    """Run pymoo's GA with the settings of its documentation for bits, and 200 solutions."""
 
     class Problem(ElementwiseProblem):
         def __init__(self) -> None:
@@ -139,7 +139,7 @@ def measure(name: str, problem: Any, seeds: int, budget: int) -> Iterator[Run]:
 
 
 def main() -> None:
-    """Print the table, and write it down."""
+    """Print the table and write it to a file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--max-evaluations", type=int, default=500_000)

@@ -1,9 +1,9 @@
-"""How a store of many trials behaves: append, open, status, export; seconds and sizes.
+"""Measure a store with many trials: time to append, status and export, and size.
 
     python benchmarks/store.py [--trials 100000] [--folder DIR]
 
-Trials are made up (their results are random), written one transaction each as a driver does, and
-then read through the real command line.
+The trials are made up, with random results. They are written in one transaction each, as a driver
+does, and read through the command line.
 """
 
 import argparse
@@ -13,46 +13,56 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
+import harmonium as hm
+from harmonium.clock import PHASES
 from harmonium.environment import describe_environment
-from harmonium.search.clock import PHASES
+from harmonium.runs.trace import to_columns
+from harmonium.studies import Family, Grid, Store, Study
 from harmonium.studies.driver import bind
-from harmonium.studies.store import Store
-from harmonium.studies.study import Study, read_study
 from harmonium.studies.trial import Record
 
 COMMAND = [sys.executable, "-c", "from harmonium.cli import main; main()"]
 
 
-def write_study(trials: int) -> str:
-    """Return a grid study of so many trials: 50 runs, 10 populations, 2 models, many sizes."""
-    sizes = list(range(10, 10 + trials // 1000))
-    return (
-        f'name = "many"\nmodels = ["umda", "boa"]\n'
-        f"[grid]\npopulations = {list(range(100, 1100, 100))}\n"
-        f'[[problems]]\nproblem = "onemax"\nsizes = {sizes}\nruns = 50\n'
+def make_study(trials: int) -> Study:
+    """Return a grid study with this many trials: 50 runs, 10 populations, 2 models, many sizes."""
+    sizes = range(10, 10 + trials // 1000)
+    return Study(
+        "many",
+        families=[Family("onemax", sizes=list(sizes), runs=50)],
+        algorithms=["umda", "boa"],
+        plan=Grid(list(range(100, 1100, 100))),
     )
 
 
 def make_record(rng: np.random.Generator, generations: int = 40) -> Record:
-    """Make up what a run of 40 generations would leave."""
+    """Make up the record of a run of 40 generations."""
     cpu = dict(zip(PHASES, rng.random(4).tolist(), strict=True))
-    result = {
+    evaluations = int(rng.integers(1000, 10_000))
+    result: dict[str, Any] = {
+        "x": "1" * 100,
+        "fun": 100.0,
+        "success": True,
+        "message": "the target was reached",
+        "stopped_by": "optimum",
         "solved": True,
-        "best_fitness": 100.0,
         "optimum": 100.0,
-        "best_bits": "1" * 100,
-        "evaluations": int(rng.integers(1000, 10_000)),
+        "evaluations": evaluations,
+        "calls": evaluations,
         "unique_evaluations": int(rng.integers(500, 1000)),
         "generations": generations,
-        "stopped_by": "optimum",
         "cpu_seconds": {"total": sum(cpu.values()), **cpu},
-        "wall_seconds": 1.0,
+        "seconds": 1.0,
     }
-    trace = {name: rng.random(generations).tolist() for name in ("best", "mean", "edges")}
-    trace["generation"] = list(range(generations))
+    steps = [
+        hm.Step(number, 100 * number, 100 * number, best, number, 100, mean, {"edges": edges})
+        for number, (best, mean, edges) in enumerate(rng.random((generations, 3)).tolist())
+    ]
+    trace = to_columns(steps)
     return Record("done", result, trace, "", describe_environment(), "host", "2026", 1.0, 10**8)
 
 
@@ -64,8 +74,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = (options.folder or Path(folder)) / "many.db"
-        study = read_study(write_study(options.trials), "many.toml", None)
-        seconds = fill(path, study)
+        seconds = fill(path, make_study(options.trials))
         report(
             f"append: median {median(seconds) * 1000:.2f} ms, worst {max(seconds) * 1000:.0f} ms"
         )
@@ -94,7 +103,7 @@ def fill(path: Path, study: Study) -> list[float]:
     with Store.create(path) as store:
         bind(study, store)
         for case in study.cases:
-            for trial in case.trials(case.plan.population):
+            for trial in case.trials(case.plan.first):
                 started = time.perf_counter()
                 store.append(trial, records[len(seconds) % 200])
                 seconds.append(time.perf_counter() - started)

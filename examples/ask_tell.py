@@ -1,7 +1,7 @@
-"""Run the evaluations yourself: ask for rows, evaluate them anyhow, tell them in any order.
+"""Evaluate rows in your own code: ask for rows, evaluate them, tell their fitness in any order.
 
-Here a queue of workers answers out of order, one row at a time; a known solution is handed in at
-the start, and the search is saved between `ask` and `tell` and taken up again, as a job would.
+Here a pool of workers returns one row at a time, out of order. A known solution is told at the
+start, and the search is saved and restored between `ask` and `tell`, as a batch job would do.
 """
 
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -15,23 +15,29 @@ wanted = np.random.default_rng(5).integers(0, 2, LENGTH)
 
 
 def measure(bits: np.ndarray) -> float:
-    """Return how many bits are as they should be; pairs count double."""
+    """Return the number of correct bits, plus 2 for each correct pair."""
     right = bits == wanted
     return float(right.sum() + 2 * (right[::2] & right[1::2]).sum())
 
 
-eda = hm.EDA(hm.BOA(), population=200)
-search = eda.start(length=LENGTH, seed=1)
-guess = np.ones((1, LENGTH), dtype=np.uint8)
-search.tell(guess, [measure(guess[0])])  # known before the search began
+eda = hm.EDA("boa", population=200)
+search = eda.start(LENGTH, seed=1)
+best = np.ones(LENGTH, dtype=np.uint8)
+best_fitness = measure(best)
+search.tell([best], [best_fitness])  # known before the search began
+evaluations = 1
 
 with ThreadPoolExecutor() as workers:
-    while search.best_fitness < 2 * LENGTH and search.generation < 50:
+    while best_fitness < 2 * LENGTH and search.status().generation < 50:
         rows = search.ask()
-        search = eda.restore(LENGTH, 1, search.snapshot())  # saved, and taken up again
+        search = eda.restore(LENGTH, 1, search.snapshot())  # saved and restored
         answers = {workers.submit(measure, row): row for row in rows}
         for answer in as_completed(answers):
-            search.tell([answers[answer]], [answer.result()])
+            row, fitness = answers[answer], answer.result()
+            search.tell([row], [fitness])
+            evaluations += 1
+            if fitness > best_fitness:
+                best, best_fitness = row, fitness
 
-print(f"best {search.best_fitness:g} of {2 * LENGTH}, {search.evaluations:,} evaluations")
-print(f"{search.generation} generations; all right: {(search.best_bits == wanted).all()}")
+print(f"best {best_fitness:g} of {2 * LENGTH}, {evaluations:,} evaluations")
+print(f"{search.status().generation} generations; all right: {(best == wanted).all()}")

@@ -1,7 +1,7 @@
-"""Choose at most ten of thirty measurements of breast tumours to tell benign from malignant.
+"""Select at most 10 of 30 measurements of breast tumours that distinguish benign from malignant.
 
-A real data set that comes with scikit-learn; the fitness is the accuracy of a nearest-neighbour
-classifier in five-fold cross-validation, less a little for each feature.
+The data set comes with scikit-learn. The fitness is the accuracy of a nearest-neighbour classifier
+in five-fold cross-validation, minus a small penalty for each feature.
 """
 
 import numpy as np
@@ -18,13 +18,13 @@ classifier = make_pipeline(StandardScaler(), KNeighborsClassifier(n_neighbors=5)
 
 
 def accuracy(bits: np.ndarray) -> float:
-    """Return the cross-validated accuracy with the features whose bit is one."""
+    """Return the cross-validated accuracy with the features whose bit is one, minus the penalty."""
     chosen = patients.data[:, bits == 1]
     return cross_val_score(classifier, chosen, patients.target, cv=5).mean() - 0.001 * bits.sum()
 
 
-result = hm.maximize(accuracy, length=30, subset_size=(1, 10), max_evaluations=400, seed=1)
+result = hm.maximize(accuracy, length=30, subset_size=(1, 10), max_calls=400, seed=1)
 everything = accuracy(np.ones(30, dtype=np.uint8))
 names = ", ".join(patients.feature_names[result.x == 1])
 print(f"{result.fun:.4f} with {result.x.sum()} features ({names})")
-print(f"{everything:.4f} with all 30; {result.nfev} evaluations, model {result.model}")
+print(f"{everything:.4f} with all 30; {result.calls} calls, model {result.label}")

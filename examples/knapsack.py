@@ -1,7 +1,6 @@
-"""Fill a knapsack: the most valuable of 100 things that together weigh no more than it holds.
+"""Fill a knapsack: choose the most valuable of 100 items whose total weight is limited.
 
-Too heavy knapsacks are worth less the heavier they are. The exact optimum, by dynamic programming,
-shows how good the answer is.
+Excess weight is penalised. Dynamic programming computes the exact optimum for comparison.
 """
 
 import numpy as np
@@ -15,7 +14,7 @@ capacity = weight.sum() // 3
 
 
 def worth(bits: np.ndarray) -> np.ndarray:
-    """Return the worth of each knapsack, (rows, 100) -> (rows,)."""
+    """Return the value of each knapsack minus the penalty, (rows, 100) -> (rows,)."""
     excess = np.maximum(0, bits @ weight - capacity)
     return bits @ value - 10 * excess
 
@@ -24,6 +23,6 @@ best = np.zeros(capacity + 1, dtype=int)
 for gain, load in zip(value, weight, strict=True):
     best[load:] = np.maximum(best[load:], best[: capacity + 1 - load] + gain)
 
-result = hm.maximize(worth, length=100, batch=True, max_evaluations=200_000, seed=1)
+result = hm.maximize(worth, length=100, batch=True, max_calls=200_000, seed=1)
 print(f"worth {result.fun:g} of at most {best[-1]}, weight {result.x @ weight} of {capacity}")
-print(f"{result.nfev:,} evaluations in {result.seconds:.1f} s: {result.message}")
+print(f"{result.calls:,} calls in {result.seconds:.1f} s: {result.message}")

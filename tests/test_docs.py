@@ -1,65 +1,82 @@
-"""What docs/studies.md and docs/models.md show does what it says."""
+"""Every page of docs/ does what it says: each Python block, command and study file is run."""
 
 import re
-import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from harmonium.studies import read_study
+from harmonium.studies import load_study
+from tests.pages import (
+    LANGUAGES,
+    ROOT,
+    is_executable,
+    read_blocks,
+    read_prose,
+    run_page,
+    write_files,
+)
 
-TEXT = (Path(__file__).parent.parent / "docs" / "studies.md").read_text("utf-8")
-STUDIES = re.findall(r"^```toml\n(.*?)^```", TEXT, re.M | re.S)
-PYTHON = re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S)
-MODULE = next(code for code in PYTHON if code.startswith("# graphs.py"))
-SCRIPT = next(code for code in PYTHON if "run_study(" in code)
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [*DOCS, *sorted(ROOT.glob("*.md"))]
+EXECUTABLE = [page for page in DOCS if is_executable(page)]
+WITH_STUDIES = [
+    page for page in DOCS if any(block.language == "toml" for block in read_blocks(page))
+]
 
-
-@pytest.mark.parametrize("text", STUDIES, ids=lambda text: text.split('"')[1])
-def test_studies_are_valid(text: str, tmp_path: Path) -> None:
-    (tmp_path / "graphs.py").write_text(MODULE, "utf-8")
-    assert read_study(text, "study.toml", tmp_path).cases
-
-
-@pytest.mark.slow
-def test_study_of_a_problem_of_ones_own_runs_from_python(tmp_path: Path) -> None:
-    own = next(text for text in STUDIES if "graphs:Bipartition" in text)
-    (tmp_path / "graphs.py").write_text(MODULE, "utf-8")
-    (tmp_path / "my-study.toml").write_text(own, "utf-8")
-    (tmp_path / "script.py").write_text(SCRIPT, "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "script.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "graphs:Bipartition:chords=10 rbm evaluations" in done.stdout
+MAX_COLUMNS = 100
 
 
-MODELS = (Path(__file__).parent.parent / "docs" / "models.md").read_text("utf-8")
-
-
-def find_blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", MODELS, re.M | re.S)
+def name(page: Path) -> str:
+    return page.name
 
 
 @pytest.mark.slow
-def test_a_model_of_ones_own_runs_everywhere(tmp_path: Path) -> None:
-    module, script = find_blocks("python")
-    (study,), (session,) = find_blocks("toml"), find_blocks("console")
-    (tmp_path / "pbil.py").write_text(module, "utf-8")
-    (tmp_path / "mine.toml").write_text(study, "utf-8")
-    harmonium = [sys.executable, "-c", "from harmonium.cli import main; main()"]
-    lines = [shlex.split(line.removeprefix("$ harmonium ")) for line in session.splitlines()]
-    lines.append(["study", "run", "mine.toml", "--engine", "serial"])
-    for words in (
-        [sys.executable, "-W", "error", "-c", script],
-        *(harmonium + line for line in lines),
-    ):
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert "pbil" in done.stdout
+@pytest.mark.parametrize("page", EXECUTABLE, ids=name)
+def test_page_runs(page: Path, tmp_path: Path) -> None:
+    assert run_page(page, tmp_path)
+
+
+@pytest.mark.parametrize("page", WITH_STUDIES, ids=name)
+def test_studies_are_valid(page: Path, tmp_path: Path) -> None:
+    named = {file.name for file in write_files(page, tmp_path)}
+    for block in read_blocks(page):
+        if block.language == "toml":
+            assert block.file in named, f"{page.name}:{block.line}: begins without `# name.toml`"
+            assert load_study(tmp_path / block.file).cases
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_blocks_are_of_a_known_language_and_compile(page: Path) -> None:
+    for block in read_blocks(page):
+        assert block.language in LANGUAGES, f"{page.name}:{block.line}"
+        if block.language == "python":
+            compile(block.text, f"{page.name}:{block.line}", "exec")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_console_blocks_consist_of_commands_for_a_shell(page: Path) -> None:
+    for block in read_blocks(page):
+        for line in block.text.splitlines() if block.language == "console" else ():
+            assert line.startswith("$ "), f"{page.name}:{block.line}"
+            words = ["sh", "-n", "-c", line[2:]]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{page.name}:{block.line}: {done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_prose_is_wrapped(page: Path) -> None:
+    lines = [line for line in read_prose(page).splitlines() if not line.startswith(("|", "[!["))]
+    assert [line for line in lines if len(line) > MAX_COLUMNS] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_to_files(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)", read_prose(page))
+    files = [link for link in links if not link.startswith("http")]
+    assert [link for link in files if not (page.parent / link).exists()] == []
+
+
+def test_every_page_is_linked_from_readme() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert [page.name for page in DOCS if f"(docs/{page.name})" not in text] == []

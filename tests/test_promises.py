@@ -50,8 +50,7 @@ def test_rbm_solves_5_traps_of_60_bits_with_fewer_evaluations_than_the_paper() -
     )  # seen: 37,000; paper's BOA 56,000
 
 
-# Which model `maximize` takes depends on how fast the function is here, so both must do. Seen of
-# seeds 1 to 20: boa 20, but 19 of the traps (not 19); rbm 20 of NK, 10 of 10 of traps and HIFF.
+# The model is BOA up to 1,000 bits. Seen of seeds 1 to 20: 20, but 19 of the traps (not 19).
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "problem", [OneMax(200), Trap(60, 5), HIFF(64), NK(40, 4, neighbors="ring")], ids=str

@@ -1,12 +1,14 @@
 from itertools import product
-from typing import get_args
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from harmonium.seeds import Part, check_seed, draw_key, stream
+from harmonium.seeds import check_seed, draw_key, stream
 
-PARTS: tuple[Part, ...] = get_args(Part)
+PARTS = ("mask", "population", "selection", "building", "sampling", "replacement", "repair")
+OTHER_PARTS = ("mutation", "first", "", "0", "größe", "Mask", "mask ", "a part of many words")
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32, 2**200, np.int64(7), np.uint8(255)])
@@ -33,17 +35,31 @@ def test_anything_else_is_refused(seed: object) -> None:
         ("building", 0xAA47AA616A73E95D, 0x504FD7BAB3DF8623),
         ("sampling", 0xACC9C1C71F9ED66F, 0x3406D6E3CE90EF58),
         ("replacement", 0xC34A6ECEF8AFFE45, 0x5A0A48D70D2CC8CE),
+        ("repair", 0xF47B3889106D057A, 0xFEF9F6EB6C99384E),
+        ("mutation", 0x765FBC5F8D010FC3, 0xA66DC9BDA5243769),
     ],
 )
-def test_streams_are_the_same_on_every_machine(part: Part, first: int, seventh: int) -> None:
+def test_streams_are_the_same_on_every_machine(part: str, first: int, seventh: int) -> None:
     assert stream(1, part).bit_generator.random_raw() == first
     assert stream(1, part, 7).bit_generator.random_raw() == seventh
 
 
 def test_no_two_streams_are_alike() -> None:
-    names = list(product(range(5), PARTS, range(5)))
+    names = list(product(range(5), PARTS + OTHER_PARTS, range(5)))
     words = {stream(*name).bit_generator.random_raw() for name in names}
     assert len(words) == len(names)
+
+
+@given(st.text(), st.integers(0, 2**64), st.integers(0, 2**63))
+def test_any_name_is_a_part(part: str, seed: int, number: int) -> None:
+    one, again = (stream(seed, part, number).integers(0, 2**60, 4) for _ in range(2))
+    np.testing.assert_array_equal(one, again)
+    for other in (
+        stream(seed, f"{part}.", number),
+        stream(seed + 1, part, number),
+        stream(seed, part, number + 1),
+    ):
+        assert not np.array_equal(other.integers(0, 2**60, 4), one)
 
 
 def test_a_stream_does_not_depend_on_what_was_drawn_before() -> None:

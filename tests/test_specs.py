@@ -11,20 +11,22 @@ from hypothesis import strategies as st
 from msgspec import Meta, inspect
 from msgspec.inspect import type_info
 
-from harmonium import EDA, HIFF, NK, RBM, UMDA, MaxSat, OneMax, PaperRBM, Stop, Trap
+from harmonium import ALGORITHMS, EDA, HIFF, NK, RBM, UMDA, MaxSat, OneMax, PaperRBM, Stop, Trap
 from harmonium.models import MODELS, Model
 from harmonium.problems import PROBLEMS, ProblemSpec
+from harmonium.registry import Registry
 from harmonium.specs import (
     FieldInfo,
-    Registry,
     Scalar,
     Spec,
     SpecError,
     describe_fields,
     describe_type,
     format_scalar,
+    format_spec,
+    from_dict,
     parse_scalar,
-    to_dict,
+    parse_settings,
     to_json,
     to_key,
 )
@@ -129,13 +131,12 @@ def test_json_has_every_field_in_sorted_order_without_spaces(spec: Spec) -> None
 @given(ANY_PROBLEM)
 def test_a_problem_is_made_again_from_its_dict(problem: ProblemSpec) -> None:
     settings = json.loads(to_json(problem))
-    assert PROBLEMS.make(settings.pop("name"), settings) == problem
+    assert PROBLEMS.from_dict(settings) == problem
 
 
 @given(MODEL_STRATEGIES)
 def test_a_model_is_made_again_from_its_dict(model: Model) -> None:
-    settings = to_dict(model)
-    assert MODELS.make(settings.pop("name"), settings) == model
+    assert MODELS.from_dict(model.to_dict()) == model
 
 
 def test_nested_specs_are_nested_in_json() -> None:
@@ -185,6 +186,7 @@ def test_numbers_out_of_arrays_are_plain_numbers() -> None:
 
 @dataclass(frozen=True)
 class Cake(Spec):
+    __module__ = "harmonium.cakes"  # as if it came with harmonium: known by its name
     name: ClassVar[str] = "cake"
 
     layers: Annotated[int, Meta(ge=1, le=1000, description="how high")]
@@ -196,12 +198,13 @@ class Cake(Spec):
 
 @dataclass(frozen=True)
 class SweetCake(Cake):
+    __module__ = "harmonium.cakes"
     name: ClassVar[str] = "sweet-cake"
 
     sugar: float = 0.4
 
 
-CAKES: Registry[Cake] = Registry("cake", [Cake, SweetCake])
+CAKES: Registry[Cake] = Registry("cake", Cake, [Cake, SweetCake])
 
 
 @pytest.mark.parametrize(
@@ -296,9 +299,11 @@ def test_texts_are_read(text: str, cake: Cake) -> None:
             "cake: unknown field 'salt'; known: layers, sugar, icing, candles, vegan",
         ),
         ("cake:layers=1,name=pie", "cake: unknown field 'name'; known: layers, sugar, icing, "),
-        ("cake:layers", "cake: 'layers' is no setting; write field=value"),
-        ("cake:=3", "cake: '=3' is no setting; write field=value"),
+        ("cake:layers", "cake: 'layers' is not a setting; write field=value"),
+        ("cake:=3", "cake: '=3' is not a setting; write field=value"),
         ("cake:layers=1,layers=2", "cake: layers is given twice"),
+        ("cake:layers=(1", "cake: the parentheses in 'layers=(1' do not match"),
+        ("cake:layers=1),icing=(rum", "cake: the parentheses in 'layers=1),icing=(rum' do not"),
         ("cake:layers=", "cake: layers is ''; expected an integer ≥ 1 and ≤ 1,000"),
         ("cake:layers=1,sugar=nan", "cake: sugar is nan; expected a number > 0 and < 0.5"),
         ("cake:layers=" + "9" * 5000, "cake: layers is inf; expected an integer ≥ 1 and ≤ 1,000"),
@@ -329,7 +334,9 @@ def field_name(field: Field[Any]) -> str:
     return field.name
 
 
-@pytest.mark.parametrize("registry", [PROBLEMS, MODELS, CAKES], ids=lambda known: known.kind)
+@pytest.mark.parametrize(
+    "registry", [PROBLEMS, MODELS, ALGORITHMS, CAKES], ids=lambda known: known.kind
+)
 @given(data=st.data())
 def test_any_text_is_a_spec_or_a_spec_error(registry: Registry[Any], data: st.DataObject) -> None:
     text = data.draw(texts(registry))
@@ -368,6 +375,50 @@ def test_scalars_are_read_back_from_their_text(value: Scalar) -> None:
     assert type(parsed) is type(value)
 
 
+def nest(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    pairs = st.builds("({})".format, inner)
+    return st.lists(st.one_of(pairs, inner, st.sampled_from(",=: ")), max_size=4).map("".join)
+
+
+BALANCED = st.recursive(st.sampled_from(["", "a", "b", "rate", "n/2", "größe", ",", "="]), nest)
+"""Texts whose parentheses match."""
+
+
+@given(st.dictionaries(st.sampled_from("abc"), BALANCED))
+def test_texts_with_parentheses_are_read_back(texts: dict[str, str]) -> None:
+    settings = {name: text.strip() for name, text in texts.items()}
+    written = format_spec("name", settings).partition(":")[2]
+    assert parse_settings("name", written) == settings
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("a=(b:c=1,d=2),e=3", {"a": "b:c=1,d=2", "e": 3}),
+        ("a=(b:c=(d:e=1,f=2),g=3)", {"a": "b:c=(d:e=1,f=2),g=3"}),
+        ("a=(b)", {"a": "b"}),
+        ("a=b=c", {"a": "b=c"}),
+        ("a=(1)", {"a": "1"}),
+        ("a=()", {"a": ""}),
+    ],
+)
+def test_commas_in_parentheses_do_not_separate(text: str, settings: dict[str, Scalar]) -> None:
+    assert parse_settings("name", text) == settings
+
+
+@given(MODEL_STRATEGIES, st.sampled_from([8, 20, 10_000, "auto"]))
+def test_an_algorithm_is_read_back_with_its_model(model: Model, population: Any) -> None:
+    eda = EDA(model, population=population)
+    assert ALGORITHMS.parse(str(eda)) == eda
+    assert ALGORITHMS.from_dict(json.loads(to_json(eda))) == eda
+
+
+@given(make_any(Stop))
+def test_stopping_rules_are_made_again_from_their_dict(stop: Stop) -> None:
+    assert from_dict(Stop, stop.to_dict()) == stop
+    assert from_dict(Stop, json.loads(to_json(stop))) == stop
+
+
 def test_fields_are_described() -> None:
     assert describe_fields(Cake) == [
         FieldInfo("layers", None, "an integer ≥ 1 and ≤ 1,000", "how high"),
@@ -394,7 +445,7 @@ def test_types_are_described_in_words(annotation: Any, words: str) -> None:
     assert describe_type(annotation) == words
 
 
-@pytest.mark.parametrize("cls", [*PROBLEMS, *MODELS, Stop, EDA], ids=lambda cls: cls.name)
+@pytest.mark.parametrize("cls", [*PROBLEMS, *MODELS, *ALGORITHMS, Stop], ids=lambda cls: cls.name)
 def test_every_field_is_described_in_words(cls: type[Spec]) -> None:
     for info in describe_fields(cls):
         assert "Type" not in info.expected, info

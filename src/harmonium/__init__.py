@@ -1,12 +1,13 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Search, Status
+from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status
 from harmonium.models import BOA, MODELS, RBM, UMDA, Interactions, Model, PaperRBM
 from harmonium.optimize import Options, maximize, minimize, resume
 from harmonium.problems import HIFF, NK, PROBLEMS, MaxSat, OneMax, Problem, ProblemSpec, Trap
 from harmonium.runs import EvaluationError, Result, Runner, Step, Stop, run
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
+from harmonium.studies import Bisect, Family, Grid, Runs, Study, read_study
 from harmonium.version import __version__
 
 __all__ = [
@@ -20,8 +21,11 @@ __all__ = [
     "RBM",
     "UMDA",
     "Algorithm",
+    "Bisect",
     "CheckpointError",
     "EvaluationError",
+    "Family",
+    "Grid",
     "Interactions",
     "MaxSat",
     "Model",
@@ -30,18 +34,22 @@ __all__ = [
     "PaperRBM",
     "Problem",
     "ProblemSpec",
+    "Pyramid",
     "Result",
     "Runner",
+    "Runs",
     "Search",
     "Snapshot",
     "Space",
     "Status",
     "Step",
     "Stop",
+    "Study",
     "Trap",
     "__version__",
     "maximize",
     "minimize",
+    "read_study",
     "resume",
     "run",
 ]

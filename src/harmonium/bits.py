@@ -1,8 +1,9 @@
-"""Bits (rows, length) uint8 and Fitness (rows,) float64: the two arrays that everything passes on.
+"""The two kinds of arrays: Bits (rows, length) of uint8, and Fitness (rows,) of float64.
 
-Checks live here, at the doors where arrays from outside come in; the inside trusts its arrays.
+Arrays from outside are checked here once; all other code relies on these checks.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ Bits = NDArray[np.uint8]
 """Solutions: shape (rows, length), each entry 0 or 1."""
 
 Row = NDArray[np.int64]
-"""One solution, shape (length,), as a function of the user's own gets it."""
+"""One solution, shape (length,), as it is passed to a custom function."""
 
 Fitness = NDArray[np.float64]
-"""Their quality: shape (rows,), larger is better."""
+"""Fitness of solutions: shape (rows,), larger is better."""
 
 
 def check_bits(bits: ArrayLike, length: int) -> Bits:
@@ -25,7 +26,7 @@ def check_bits(bits: ArrayLike, length: int) -> Bits:
         raise ValueError(f"bits have shape {array.shape}; expected (rows, {length})")
     if array.dtype != np.uint8 and array.dtype.kind not in "biuf":
         raise ValueError(f"bits have dtype {array.dtype}; expected uint8 zeros and ones")
-    whole = array.dtype == np.uint8 and array.max(initial=0) <= 1  # nearly always, and fast
+    whole = array.dtype == np.uint8 and array.max(initial=0) <= 1  # the usual case, checked fast
     if not whole and (wrong := (array != 0) & (array != 1)).any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
@@ -49,6 +50,8 @@ def check_fitness(fitness: ArrayLike, rows: int) -> Fitness:
         raise ValueError(
             f"fitness has shape {real.shape} for {rows} rows; return one number a row, ({rows},)"
         )
+    if rows == 1 and math.isfinite(real.item()):  # searches that evaluate one row need it fast
+        return real
     finite = np.isfinite(real)
     if not finite.all():
         row = int(np.argmin(finite))

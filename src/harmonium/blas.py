@@ -1,13 +1,14 @@
-"""One BLAS thread while models are built and sampled: their products are too small to share out.
+"""Limit BLAS to one thread while models are built and sampled.
 
-Studies fill the cores with runs instead, and CPU times by phase stay comparable.
+Their matrix products are too small for several threads. Studies use the other cores for other runs,
+and CPU times by phase stay comparable.
 """
 
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from scipy.linalg import cython_blas  # noqa: F401  # Numba's BLAS; must be loaded to be limited
+from scipy.linalg import cython_blas  # noqa: F401  # the BLAS of Numba; only a loaded one can be limited
 from threadpoolctl import ThreadpoolController
 
 

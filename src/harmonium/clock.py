@@ -16,6 +16,8 @@ class Clock:
 
     def __init__(self) -> None:
         self.seconds: dict[Phase, float] = dict.fromkeys(PHASES, 0.0)
+        self.charged = 0.0
+        """CPU seconds charged by `charge`, so that a caller can charge the rest."""
 
     @property
     def total(self) -> float:
@@ -29,4 +31,6 @@ class Clock:
         try:
             yield
         finally:
-            self.seconds[phase] += time.process_time() - start
+            spent = time.process_time() - start
+            self.seconds[phase] += spent
+            self.charged += spent

@@ -1,4 +1,4 @@
-"""What results and times depend on besides the code: versions, the BLAS, and the machine."""
+"""Versions, BLAS and machine: what results and times depend on besides the code."""
 
 import os
 import platform
@@ -16,7 +16,7 @@ _PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "msgspec")
 
 @cache
 def describe_environment(packages: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return versions, BLAS and machine of this process; `packages` are named if installed."""
+    """Return machine, BLAS and versions of this process, with those of `packages` if installed."""
     blas = sorted(
         f"{library['internal_api']} {library['version']} for {library.get('architecture')}"
         for library in threadpool_info()
@@ -34,7 +34,7 @@ def describe_environment(packages: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 def find_versions(names: tuple[str, ...]) -> dict[str, str]:
-    """Return the versions of those packages that are installed."""
+    """Return the versions of the packages that are installed."""
     versions: dict[str, str] = {}
     for name in names:
         with suppress(metadata.PackageNotFoundError):

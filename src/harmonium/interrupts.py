@@ -1,11 +1,11 @@
-"""Ctrl-C, also where it strikes inside a compiled kernel and comes out wrapped up."""
+"""Detection of Ctrl-C, also when a compiled kernel turns it into another exception."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error is Ctrl-C, or the `SystemError` that Numba makes of it, however deep."""
+    """Whether an error is Ctrl-C, or a `SystemError` of Numba that Ctrl-C caused."""
     while isinstance(error, SystemError):
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)
@@ -13,7 +13,7 @@ def is_interrupt(error: BaseException | None) -> bool:
 
 @contextmanager
 def plain_interrupts() -> Iterator[None]:
-    """Let Ctrl-C come out of the block as `KeyboardInterrupt`, wherever it struck."""
+    """Raise `KeyboardInterrupt` for Ctrl-C in the block, also inside a compiled kernel."""
     try:
         yield
     except SystemError as error:

@@ -1,7 +1,7 @@
-"""Numba with our settings, and without losing the types of what it compiles.
+"""Numba with our settings; the decorators keep the types of the functions.
 
-Compiled code is kept on disk beside the source (or in the user's cache), so that only the first use
-waits for the compiler.
+Compiled code is cached on disk beside the source (or in the user's cache folder), so that only the
+first use waits for the compiler.
 """
 
 from collections.abc import Callable
@@ -18,16 +18,16 @@ def jit(function: Function) -> Function:
 
 
 def jit_fast(function: Function) -> Function:
-    """Compile a loop over floats so that it vectorises.
+    """Compile a function with loops over floats so that they vectorise.
 
-    No test for zero divisors, fused multiply-add, no care for NaN in minima and maxima: without
-    these the passes over activations take half as long again.
+    Zero divisors are not checked, multiply and add may be fused, and minima and maxima ignore NaN.
+    Otherwise the passes over activations would take 50 % longer.
     """
     compiler = njit(cache=True, error_model="numpy", fastmath={"contract", "nnan"})
     return cast("Function", compiler(function))
 
 
 def jit_inline(function: Function) -> Function:
-    """Compile a scalar function into the loops that call it, as `jit_fast` does."""
+    """Compile a scalar function like `jit_fast`, and inline it into the loops that call it."""
     compiler = njit(cache=True, error_model="numpy", fastmath={"contract", "nnan"}, inline="always")
     return cast("Function", compiler(function))

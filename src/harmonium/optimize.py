@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike
 
 from harmonium.algorithms import ALGORITHMS, EDA, Algorithm
 from harmonium.bits import Bits, check_bits
+from harmonium.interrupts import plain_interrupts
 from harmonium.models import BOA, MODELS, UMDA, Model
 from harmonium.runs import Callback, Result, Runner, compile_kernels, default_stop
-from harmonium.runs.checkpoint import keep_checkpoint, load_runner
+from harmonium.runs.checkpoint import check_function, keep_checkpoint, load_runner
 from harmonium.runs.function import FunctionEvaluator, OnError
 from harmonium.runs.log import Log
 from harmonium.seeds import check_seed
@@ -206,6 +207,13 @@ def resume(
     if target is not None:
         runner.evaluator.target = float(target) * runner.evaluator.sign
     runner.stop = replace(runner.stop, **options.limits)
+    try:
+        with plain_interrupts():
+            check_function(runner)
+    except KeyboardInterrupt:
+        if (result := runner.conclude("interrupted")) is None:
+            raise
+        return result
     compile_kernels(runner.algorithm)
     return _carry_out(runner, options)
 
@@ -284,7 +292,7 @@ class Options:
             model = BOA() if length <= MAX_NETWORK_LENGTH else UMDA()
         elif isinstance(model, str):
             model = MODELS.parse(model)
-        replacement = getattr(model, "growing_replacement", None) or "auto"
+        replacement: Any = getattr(model, "growing_replacement", None) or "auto"
         return EDA(model, population=self.population, replacement=replacement)
 
 

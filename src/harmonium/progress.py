@@ -1,36 +1,48 @@
-"""A live line on the terminal while runs go on; silent when nobody watches."""
+"""A live line on the terminal while runs go on; silent if standard error is not a terminal."""
 
 import math
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from rich.console import Console
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from harmonium.search import AnySearch
-from harmonium.studies.prose import format_duration
+from harmonium.format import format_time
+from harmonium.runs import Runner
 
-if TYPE_CHECKING:
-    from harmonium.optimize.optimization import Optimization
+REDRAW_SECONDS = 0.1
+"""Shortest time between two looks at a runner."""
+
+Counted = Literal["evaluations", "calls"]
 
 
 class Progress:
-    """One line: which run, its generation, best and mean fitness, evaluations, time."""
+    """One line: which run, its best value, evaluations or calls, and the time.
 
-    def __init__(self, console: Console) -> None:
+    Parameters
+    ----------
+    console : Console
+        Where the line is shown; nothing is shown if it is not a terminal.
+    counted : "evaluations" or "calls"
+        What to show if the run has a budget for neither.
+    """
+
+    def __init__(self, console: Console, counted: Counted = "evaluations") -> None:
         self._live = Live(console=console, transient=True, refresh_per_second=10)
         self._watched = console.is_terminal
+        self._counted = counted
         self._label = ""
-        self._optimum: float | None = None
         self._started = time.perf_counter()
+        self._next_look = 0.0 if self._watched else math.inf
 
     @classmethod
     def on_terminal(cls) -> "Progress":
-        """Return a line on standard error."""
-        return cls(Console(stderr=True, markup=False, highlight=False, emoji=False))
+        """Return a line on standard error for the search of a function."""
+        console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+        return cls(console, counted="calls")
 
     def __enter__(self) -> "Progress":
         if self._watched:
@@ -47,33 +59,29 @@ class Progress:
             self._live.stop()
 
     def prepare(self) -> None:
-        """Say that the first use takes its time."""
+        """Say why the first run starts late."""
         self._draw("preparing: kernels are compiled on first use, exact optima are searched for")
 
-    def begin(self, label: str, optimum: float | None) -> None:
+    def begin(self, label: str) -> None:
         """Announce the next run."""
-        self._label, self._optimum = label, optimum
+        self._label = label
         self._draw(label)
 
-    def show(self, search: AnySearch) -> None:
-        """Show where a run is; made to be the callback of `run`."""
-        if not self._watched or search.population is None:
+    def watch(self, runner: Runner) -> None:
+        """Show where a run is; a callback of runners, cheap when it is called too often."""
+        now = time.perf_counter()
+        if now < self._next_look:
             return
-        goal = "" if self._optimum is None else f" of {self._optimum:g}"
-        self._draw(
-            self._label,
-            f"best {search.best_fitness:g}{goal}",
-            f"{search.evaluations:,} evaluations",
-            f"generation {search.generation}",
-            f"mean {search.population.mean:.4g}",
-        )
+        self._next_look = now + REDRAW_SECONDS
+        label = [self._label] if self._label else []
+        self._draw(*label, *_describe(runner, self._counted))
 
     def _draw(self, *parts: str) -> None:
         """Show as many parts, from the first on, as one line has room for; the time is the last."""
         if not self._watched:
             return
         seconds = time.perf_counter() - self._started
-        end = f" · {_format(seconds)}" if seconds >= 1 else ""
+        end = f" · {format_time(seconds)}" if seconds >= 1 else ""
         room = self._live.console.width - len("⠋  ") - len(end)
         line = parts[0]
         for part in parts[1:]:
@@ -84,39 +92,67 @@ class Progress:
         text.truncate(room, overflow="ellipsis")
         self._live.update(Spinner("dots", Text(f" {text}{end}")))
 
-    def watch(self, optimization: "Optimization") -> None:
-        """Show where an optimisation is; made to be the `watch` of one."""
-        search, evaluator = optimization.search, optimization.evaluator
-        if not self._watched:
-            return
-        budget = "" if optimization.budget is None else f" of {optimization.budget:,}"
-        parts = [f"{evaluator.calls:,}{budget} evaluations"]
-        best = max(search.best_fitness, evaluator.best)
-        if math.isfinite(best):
-            parts.insert(0, f"best {best * evaluator.sign:g}")
-        parts += _describe_left(optimization)
-        parts.append(f"{evaluator.calls / max(optimization.elapsed, 1e-9):,.0f}/s")
-        if search.population is not None:
-            parts.append(f"mean {search.population.mean * evaluator.sign:.4g}")
-            parts.append(f"population {search.size:,}")
-        seconds, total = search.clock.seconds, search.clock.total
-        if total:
-            most = max(seconds, key=seconds.__getitem__)
-            parts.append(f"{seconds[most] / total:.0%} of CPU for {most}")
-        self._draw(*parts)
+
+def _describe(runner: Runner, counted: Counted) -> list[str]:
+    """Return what there is to say about a run, the most important first."""
+    evaluator, status = runner.evaluator, runner.search.status()
+    parts = [
+        *_describe_best(runner),
+        *_describe_counts(runner, counted),
+        *_describe_left(runner),
+    ]
+    if status.generation is not None:
+        parts.append(f"generation {status.generation:,}")
+    parts.append(f"{evaluator.calls / max(runner.elapsed, 1e-9):,.0f}/s")
+    if status.mean is not None:
+        parts.append(f"mean {status.mean * evaluator.sign + 0.0:.4g}")
+    if status.population is not None:
+        parts.append(f"population {status.population:,}")
+    seconds, total = runner.search.clock.seconds, runner.search.clock.total
+    if total:
+        longest = max(seconds, key=seconds.__getitem__)
+        parts.append(f"{seconds[longest] / total:.0%} of CPU for {longest}")
+    return parts
 
 
-def _describe_left(optimization: "Optimization") -> list[str]:
-    """Say how much time is left, where there is a budget."""
-    stop, seconds = optimization.stop, optimization.elapsed
-    left: list[float] = []
-    if stop.max_wall_seconds is not None:
-        left.append(stop.max_wall_seconds - seconds)
-    if optimization.budget is not None and optimization.evaluator.calls:
-        done = optimization.evaluator.calls / optimization.budget
-        left.append(seconds / done - seconds)
-    return [f"at most {_format(max(0.0, min(left)))} left"] if left else []
+def _describe_best(runner: Runner) -> list[str]:
+    """Return the best value and the target, also in the middle of a batch."""
+    evaluator = runner.evaluator
+    best = max(runner.tally.best_fitness, evaluator.best)
+    if not math.isfinite(best):
+        return []
+    goal = "" if evaluator.target is None else f" of {evaluator.target * evaluator.sign:g}"
+    return [f"best {best * evaluator.sign + 0.0:g}{goal}"]
 
 
-def _format(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else format_duration(seconds)
+def _describe_counts(runner: Runner, counted: Counted) -> list[str]:
+    """Return evaluations and calls that have a budget; without one, what is counted."""
+    parts = []
+    for name, done, budget in _list_counts(runner):
+        if budget is not None:
+            parts.append(f"{done:,} of {budget:,} {name}")
+        elif name == counted:
+            parts.append(f"{done:,} {name}")
+    return parts
+
+
+def _list_counts(runner: Runner) -> list[tuple[str, int, int | None]]:
+    """Return name, number so far and budget of what is counted."""
+    stop = runner.stop
+    return [
+        ("evaluations", runner.tally.evaluations, stop.max_evaluations),
+        ("calls", runner.evaluator.calls, stop.max_calls),
+    ]
+
+
+def _describe_left(runner: Runner) -> list[str]:
+    """Return the time that is left, if there is a budget."""
+    seconds = runner.elapsed
+    left = [
+        seconds * (budget - done) / done
+        for _, done, budget in _list_counts(runner)
+        if budget is not None and done
+    ]
+    if runner.stop.max_seconds is not None:
+        left.append(runner.stop.max_seconds - seconds)
+    return [f"at most {format_time(max(0.0, min(left)))} left"] if left else []

@@ -20,7 +20,6 @@ from harmonium.specs import (
     SpecError,
     check_fields,
     hash_source,
-    identify,
     make,
     parse_settings,
 )
@@ -116,18 +115,18 @@ class Registry(Generic[S]):
 
     def _check_class(self, name: str, found: Any) -> type[S]:
         if not self._is_class(found):
-            base = self._base.__name__
+            base, article = self._base.__name__, "an" if self.kind[0] in "aeiou" else "a"
             raise SpecError(
-                f"{name}: is not a {self.kind}; expected a subclass of harmonium.{base}"
+                f"{name}: is not {article} {self.kind}; expected a subclass of harmonium.{base}"
             )
         cls: type[S] = found
         return cls
 
 
 def check_findable(registry: Registry[Any], spec: Spec) -> None:
-    """Raise if a saved spec could not be found again by its name or path."""
+    """Raise if a saved spec, or one inside it, could not be found again by its name or path."""
     try:
-        found = registry[identify(type(spec))] is type(spec)
+        found = registry.from_dict(spec.to_dict()) == spec
     except SpecError:
         found = False
     if not found:

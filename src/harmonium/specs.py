@@ -246,7 +246,11 @@ def _describe(info: inspect.Type) -> str:
         return noun + _describe_bounds(info)
     if isinstance(info, inspect.DataclassType):
         return f"a {info.cls.__name__.lower()}"
-    plain = {inspect.BoolType: "true or false", inspect.NoneType: "none"}
+    plain = {
+        inspect.BoolType: "true or false",
+        inspect.NoneType: "none",
+        inspect.StrType: "a text",
+    }
     return plain.get(type(info), type(info).__name__)
 
 

@@ -3,17 +3,16 @@ import pytest
 
 from harmonium.bench import FULL, GROUPS, QUICK, Scale, choose_groups, describe_setting
 from harmonium.bench.boa import make_trap_rows
-from harmonium.bench.fitness import count_reads
 from harmonium.bench.results import Solving
 from harmonium.bench.scale import Size
 from harmonium.bench.solve import compare
-from harmonium.problems import HIFF, NK, PROBLEMS
+from harmonium.problems import NK, PROBLEMS, MaxSat
 from harmonium.specs import SpecError
 
 
 @pytest.mark.parametrize("scale", [FULL, QUICK], ids=["full", "quick"])
 def test_every_registered_problem_is_evaluated(scale: Scale) -> None:
-    assert {type(problem) for problem in scale.evaluated} == set(PROBLEMS)
+    assert {type(work.problem) for work in scale.evaluated} == set(PROBLEMS)
 
 
 def test_groups_are_chosen_by_name_in_the_order_of_the_bench() -> None:
@@ -23,9 +22,16 @@ def test_groups_are_chosen_by_name_in_the_order_of_the_bench() -> None:
         choose_groups(["gpu"])
 
 
-def test_an_nk_table_reads_as_many_bits_as_it_has_in_its_index() -> None:
-    assert count_reads(NK(30, 4)) == 150
-    assert count_reads(HIFF(64)) == 64
+@pytest.mark.parametrize("scale", [FULL, QUICK], ids=["full", "quick"])
+def test_reads_are_the_bits_that_a_row_takes_at_least(scale: Scale) -> None:
+    reads = {work.problem.name: work.reads for work in scale.evaluated}
+    problems = {work.problem.name: work.problem for work in scale.evaluated}
+    nk, maxsat = problems["nk"], problems["maxsat"]
+    assert isinstance(nk, NK)
+    assert isinstance(maxsat, MaxSat)
+    assert reads.pop("nk") == nk.groups.size
+    assert reads.pop("maxsat") == maxsat.clauses
+    assert reads == {name: problems[name].length for name in reads}
 
 
 def test_rows_of_the_bench_are_parents_full_of_settled_traps() -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_study import (
-    assert_refused,
-    call,
+from tests.cli.commands import assert_refused, call, call_here
+from tests.cli.studies import (
     export,
     read_results,
     read_starts,
@@ -56,7 +55,7 @@ def test_a_bisection_comes_to_the_same_as_a_study(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_kept_bisection_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_kept_bisection_is_continued(tmp_path: Path) -> None:
     store = tmp_path / "kept.db"
     run = (*QUICK, *SERIAL, "--store", "kept.db")
     first = call(*run, cwd=tmp_path)
@@ -69,7 +68,7 @@ def test_a_kept_bisection_is_gone_on_with(tmp_path: Path) -> None:
     assert read_trials(store) == before
     finer = call(*run, "--tolerance", "0.01", "--runs", "4", cwd=tmp_path)
     assert finer.returncode == 0
-    assert finer.stderr.startswith("harmonium: the study file has changed; stored trials that stil")
+    assert finer.stderr.startswith("harmonium: the study has changed; stored trials that still fit")
     starts = read_starts(store)
     assert {key: starts[key] for key in before} == {
         key: row["started"] for key, row in before.items()
@@ -111,14 +110,21 @@ def test_a_ceiling_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("onemax", "onemax: names no length; write onemax:length=…"),
+        ("onemax", "onemax: has no length; write onemax:length=…"),
         ("sphere:length=3", "unknown problem 'sphere'; known: onemax, trap, nk"),
         ("trap:length=61,order=5", "length is 61; expected a multiple of order=5"),
-        ("onemax:length=9 --tolerance 1", "tolerance: Expected float < 1.0"),
+        ("", "no problem is given; see `harmonium problems`"),
+        ("onemax:length=9 --start 9", "start is 9; expected an even number"),
+        ("onemax:length=9 --algorithm eda:model=cnn", "unknown model 'cnn'; known: rbm"),
+        ("onemax:length=9 --model umda --model umda", "the same algorithm is given twice"),
+        ("onemax:length=9 --tolerance 1", "tolerance is 1.0; expected a number > 0 and < 1"),
     ],
 )
-def test_bad_input_gets_one_clear_line(arguments: str, message: str, tmp_path: Path) -> None:
-    assert_refused(call("bisect", *arguments.split(), cwd=tmp_path), message)
+def test_bad_input_gets_one_clear_line(
+    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(call_here("bisect", *arguments.split()), message)
     assert not list(tmp_path.iterdir())
 
 
@@ -126,7 +132,7 @@ def test_rows_come_as_json_objects(tmp_path: Path) -> None:
     done = call(*QUICK, *SERIAL, "--json", "--store", "kept.db", cwd=tmp_path)
     assert done.returncode == 0
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(row["model"], row["state"], row["solved"]) for row in rows] == [
+    assert [(row["name"], row["state"], row["solved"]) for row in rows] == [
         *(("umda", "done", 3), ("boa", "done", 3))
     ]
     assert rows == export(tmp_path / "kept.db", "--what", "summary")
@@ -147,7 +153,7 @@ def test_a_problem_that_raises_is_told_by_the_exit_code(tmp_path: Path) -> None:
     assert "finished 1 of 1 rows: 1 failed\n" in done.stdout
     assert done.stderr == (
         "broken:Broken 8 umda: failed: ValueError: no fuel\n"
-        "harmonium: 1 of 1 rows failed; mend the problem or model\n"
+        "harmonium: 1 of 1 rows failed; fix the problem or algorithm\n"
     )
 
 

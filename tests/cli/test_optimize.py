@@ -1,17 +1,15 @@
-"""`harmonium solve` for functions and programs of one's own."""
+"""`harmonium optimize`: custom functions and programs."""
 
 import json
 import os
+import re
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-COMMAND = [sys.executable, "-c", "from harmonium.cli import main; main()"]
+from tests.cli.commands import assert_refused, call, call_here, running, wait_until, watch_terminal
 
 MODULE = """
 import time
@@ -28,6 +26,12 @@ def slow(bits):
     time.sleep(0.02)
     return difference(bits)
 
+def rows(bits):
+    return bits.sum(axis=1)
+
+def hopeless(bits):
+    return None
+
 number = 3
 """
 
@@ -38,19 +42,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, "solve", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-
-
-def solve(folder: Path, *arguments: str) -> dict[str, Any]:
-    done = call(folder, *arguments, "--json")
+def optimize(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = call("optimize", *arguments, "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     result: dict[str, Any] = json.loads(done.stdout)
     return result
@@ -60,115 +53,223 @@ DIFFERENCE = ("mine:difference", "--length", "12")
 
 
 def test_a_function_is_maximised_or_minimised(folder: Path) -> None:
-    done = call(folder, *DIFFERENCE)
+    done = call("optimize", *DIFFERENCE, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("mine:difference: 12 bits\n")
+    assert re.search(r"^boa: eda:model=boa,", done.stdout, re.M)
+    head = "algorithm seed population best evaluations calls generations CPU s"
+    assert head in " ".join(done.stdout.split())
     assert done.stdout.endswith("best bits: 111111000000\n")
-    lowest = solve(folder, *DIFFERENCE, "--minimize", "--target", "-6")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    lowest = optimize(folder, *DIFFERENCE, "--minimize", "--target", "-6")
     assert (lowest["x"], lowest["fun"], lowest["stopped_by"]) == ("000000111111", -6.0, "optimum")
+    assert lowest["minimized"] is True
+    shown = call("optimize", *DIFFERENCE, "--minimize", "--target", "-6", cwd=folder).stdout
+    assert shown.startswith("mine:difference: 12 bits, target -6\n")
+
+
+def test_the_seed_is_1_unless_given(folder: Path) -> None:
+    default, other = optimize(folder, *DIFFERENCE), optimize(folder, *DIFFERENCE, "--seed", "2")
+    assert (default["seed"], other["seed"]) == (1, 2)
+    assert default["calls"] != other["calls"]
 
 
 def test_constraints_and_known_solutions_are_kept_to(folder: Path) -> None:
-    result = solve(
+    result = optimize(
         folder,
         *DIFFERENCE,
         *("--subset-size", "3-4", "--fixed", "0=0,11=1", "--initial", "011100000001"),
     )
     assert (result["x"], result["fun"]) == ("011100000001", 2.0)
-    exact = solve(folder, *DIFFERENCE, "--subset-size", "2", "--seed", "3")
+    exact = optimize(folder, *DIFFERENCE, "--subset-size", "2", "--seed", "3")
     assert exact["x"].count("1") == 2
+    shown = call("optimize", *DIFFERENCE, "--subset-size", "2", cwd=folder).stdout
+    assert re.search(r"; [\d,]+ rows were repaired$", shown, re.M)
+
+
+def test_model_population_and_algorithm_are_chosen(folder: Path) -> None:
+    few = ("--max-calls", "100")
+    model = optimize(folder, *DIFFERENCE, "--model", "umda", "--population", "40", *few)
+    assert model["algorithm"].startswith("eda:model=umda,population=40")
+    text = "eda:model=(boa:max_parents=2),population=40,replacement=rtr"
+    whole = optimize(folder, *DIFFERENCE, "--algorithm", text, *few)
+    assert whole["algorithm"] == text
+
+
+def test_evaluations_and_calls_have_budgets_of_their_own(folder: Path) -> None:
+    umda = (*DIFFERENCE, "--model", "umda")
+    called = optimize(folder, *umda, "--max-calls", "100")
+    assert (called["calls"], called["stopped_by"]) == (100, "calls")
+    assert called["evaluations"] > 100
+    asked = optimize(folder, *umda, "--max-evaluations", "100")
+    assert (asked["evaluations"], asked["stopped_by"]) == (100, "evaluations")
+    uncached = optimize(folder, *umda, "--max-evaluations", "300", "--no-cache")
+    assert uncached["calls"] == uncached["evaluations"] == 300
+    short = optimize(folder, *umda, "--no-cache", "--stagnation", "0.01")
+    assert (short["stopped_by"], short["evaluations"] < 1000) == ("stagnation", True)
+
+
+def test_a_function_may_take_all_rows_at_once(folder: Path) -> None:
+    result = optimize(folder, "mine:rows", "--length", "12", "--batch", "--target", "12")
+    assert result["x"] == "1" * 12
 
 
 @pytest.mark.slow
 def test_workers_change_nothing(folder: Path) -> None:
-    slow = ("mine:slow", "--length", "12", "--model", "umda", "--max-evaluations", "150")
-    one, two = solve(folder, *slow), solve(folder, *slow, "--workers", "2")
-    assert (one["x"], one["nfev"]) == (two["x"], two["nfev"])
+    slow = ("mine:slow", "--length", "12", "--model", "umda", "--max-calls", "150")
+    one, two = optimize(folder, *slow), optimize(folder, *slow, "--workers", "2")
+    assert (one["x"], one["calls"]) == (two["x"], two["calls"])
 
 
 def test_a_program_answers_with_a_number(folder: Path) -> None:
-    result = solve(folder, "--command", "expr {bits} % 97 + 1", "--length", "12", "--target", "97")
+    program = ("--command", "expr {bits} % 97 + 1", "--length", "12", "--target", "97")
+    result = optimize(folder, *program)
     assert int(result["x"]) % 97 + 1 == result["fun"] == 97
 
 
 def test_a_report_is_written(folder: Path) -> None:
-    done = call(folder, *DIFFERENCE, "--report", "run.html")
+    done = call("optimize", *DIFFERENCE, "--report", "run.html", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "report: run.html\n")
     assert "mine:difference" in (folder / "run.html").read_text("utf-8")
 
 
+def test_a_log_has_a_line_a_generation(folder: Path) -> None:
+    result = optimize(folder, *DIFFERENCE, "--model", "umda", "--log", "run.log")
+    lines = [json.loads(line) for line in (folder / "run.log").read_text("utf-8").splitlines()]
+    assert lines[-1]["generation"] == result["generations"]
+    assert lines[-1]["best"] == result["fun"] == 6.0
+
+
 def test_a_failure_is_told_with_its_bits_and_the_best_so_far(folder: Path) -> None:
-    done = call(folder, "mine:picky", "--length", "12")
+    done = call("optimize", "mine:picky", "--length", "12", "--initial", "0" * 12, cwd=folder)
     assert done.returncode == 2
-    assert done.stderr.startswith(
-        "harmonium: the function raised ValueError: too much, mine.py line 9 (row "
+    assert re.fullmatch(
+        r"harmonium: the function raised ValueError: too much, mine\.py line 9 \(row \d+( of \d+)?,"
+        r" the bits 1[01]{11}\); expected a finite number; use --on-error worst to continue\n",
+        done.stderr,
     )
-    assert "; expected a finite number, or take --on-error worst to go on" in done.stderr
-    assert done.stderr.count("\n") == 1
-    result = solve(folder, "mine:picky", "--length", "8", "--on-error", "worst")
+    assert "the function failed; this is the best found so far\n" in done.stdout
+    assert re.search(r"^best bits: 0[01]{11}$", done.stdout, re.M)
+    result = optimize(folder, "mine:picky", "--length", "8", "--on-error", "worst")
     assert (result["fun"], result["failures"]) == (5.0, 2**7)
-    assert result["message"] == "every solution there is was tried; 128 evaluations failed"
+    assert result["message"] == "every valid solution was evaluated; 128 evaluations failed"
+
+
+def test_a_function_that_fails_at_once_may_want_all_rows(folder: Path) -> None:
+    done = call("optimize", "mine:rows", "--length", "12", cwd=folder)
+    assert_refused(
+        done, "use --on-error worst to continue, or --batch if the function takes all rows at once"
+    )
+    program = call("optimize", "--command", "false {bits}", "--length", "5", cwd=folder)
+    assert_refused(program, "ended with code 1: ")
+    assert program.stderr.endswith("; use --on-error worst to continue\n")
+
+
+def test_a_function_without_any_value_gets_one_line(folder: Path) -> None:
+    done = call("optimize", "mine:hopeless", "--length", "8", "--on-error", "worst", cwd=folder)
+    assert_refused(done, "the function failed for all of the first ")
+    assert "--on-error" not in done.stderr
+
+
+def test_an_unfinished_checkpoint_is_continued_not_replaced(folder: Path) -> None:
+    search = ("mine:slow", "--length", "12", "--model", "umda", "--checkpoint", "run.ckpt")
+    with running(folder, "optimize", *search) as process:
+        wait_until((folder / "run.ckpt").exists, "a checkpoint is saved")
+        process.send_signal(signal.SIGINT)
+        shown, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (1, "")
+    assert "interrupted; this is the best found so far\n" in shown
+    before = (folder / "run.ckpt").read_bytes()
+    assert_refused(
+        call("optimize", *search, cwd=folder),
+        "harmonium: run.ckpt: holds a search that has not ended; continue with --resume run.ckpt, "
+        "or delete the file\n",
+    )
+    assert (folder / "run.ckpt").read_bytes() == before
 
 
 @pytest.mark.slow
-def test_a_killed_search_is_gone_on_with(folder: Path) -> None:
-    options = ("--model", "umda", "--max-evaluations", "150")
-    slow = ("mine:slow", "--length", "12", *options)
-    undisturbed = solve(folder, *slow)
-    with subprocess.Popen(
-        [*COMMAND, "solve", *slow, "--checkpoint", "run.ckpt"],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-    ) as process:
-        deadline = time.monotonic() + 100
-        while not (folder / "run.ckpt").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+def test_a_killed_search_is_continued(folder: Path) -> None:
+    slow = ("mine:slow", "--length", "12", "--model", "umda", "--max-calls", "150")
+    undisturbed = optimize(folder, *slow)
+    with running(folder, "optimize", *slow, "--checkpoint", "run.ckpt") as process:
+        wait_until((folder / "run.ckpt").exists, "a checkpoint is saved")
         os.kill(process.pid, signal.SIGKILL)
-    again = call(folder, *slow, "--checkpoint", "run.ckpt")
-    assert again.returncode == 2
-    assert again.stderr == (
-        "harmonium: run.ckpt: holds a search that has not ended; --resume run.ckpt goes on with "
-        "it, or delete the file\n"
-    )
-    resumed = solve(folder, "mine:slow", "--resume", "run.ckpt")
-    for field in ("x", "fun", "nfev", "requested", "best_at", "generations", "seed", "message"):
-        assert resumed[field] == undisturbed[field]
-    longer = solve(folder, "mine:slow", "--resume", "run.ckpt", "--max-evaluations", "200")
-    assert longer["nfev"] == 200
+        process.wait()
+    resumed = optimize(folder, "mine:slow", "--resume", "run.ckpt")
+    for times in ("seconds", "cpu_seconds"):
+        del resumed[times], undisturbed[times]
+    assert resumed == undisturbed
+    longer = optimize(folder, "mine:slow", "--resume", "run.ckpt", "--max-calls", "200")
+    assert longer["calls"] == 200
+
+
+def test_another_function_is_refused_at_a_resume(folder: Path) -> None:
+    optimize(folder, *DIFFERENCE, "--max-calls", "50", "--checkpoint", "run.ckpt")
+    (folder / "other.py").write_text("def other(bits):\n    return -7\n", "utf-8")
+    done = call("optimize", "other:other", "--resume", "run.ckpt", cwd=folder)
+    assert_refused(done, "the function returns -7 for the best bits so far, the checkpoint says ")
+
+
+def test_a_terminal_sees_a_live_line_unless_it_is_not_wanted(folder: Path) -> None:
+    slow = ("optimize", "mine:slow", "--length", "12", "--model", "umda", "--max-calls", "60")
+    shown = watch_terminal(folder, *slow, columns=150)
+    assert re.search(r"best -?\d · \d+ of 60 calls · at most (\d+|< 1) s left · ", shown)
+    quiet = watch_terminal(folder, *slow, "--no-progress")
+    assert quiet == ""
+
+
+CHECKPOINT = "mine.py: is not a harmonium checkpoint"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("mine:difference", "mine:difference: called with {}, it raised TypeError: "),
+        ("", "expected a function, module:function, or --command; neither is given"),
+        ("--length 5", "expected a function, module:function, or --command; neither is given"),
+        ("mine:difference --command x{bits} --length 5", "expected a function, module:function"),
+        ("mine:difference", "--length is missing; expected the number of bits"),
+        ("--command x{bits}", "--length is missing; expected the number of bits"),
+        ("--command x --length 5", "the command 'x' has no {bits}; write it where the bits bel"),
+        ("--command x{bits} --length 5 --batch", "--batch is for functions; a program gets one"),
+        ("trap:length=10,order=5", "trap:length=10,order=5 is a named problem; use `harmonium so"),
+        ("onemax:length=9 --length 9", "onemax:length=9 is a named problem; use `harmonium solve"),
         ("mine.py:difference --length 5", "mine.py:difference: there is no module 'mine.py'; "),
+        ("mine --length 5", "'mine' is not a path; write module:function, without .py"),
         ("mine:number --length 5", "mine:number: mine has no function or class 'number'"),
-        ("mine:difference --length 5 --runs 3", "--runs is for named problems, not for functions"),
-        ("mine:difference --length 5 --patience 3", "--patience is for named problems, not for"),
+        ("mine:difference --length 5 --runs 3", "--runs is an option of `harmonium solve`, which"),
+        ("mine:difference --length 5 --patience 3", "--patience is an option of `harmonium solve"),
         ("mine:difference --length 5 --timeout 3", "--timeout is for programs, with --command"),
-        ("mine:difference --length 5 --model rbm --model boa", "--model is given twice; a functio"),
-        ("mine:difference --length 5 --max-wall-seconds 0", "--max-wall-seconds is 0.0; expected "),
+        ("mine:difference --length 5 --model cnn", "unknown model 'cnn'; known: rbm"),
+        ("mine:difference --length 5 --algorithm ga", "unknown algorithm 'ga'; known: eda, "),
+        (
+            "mine:difference --length 5 --algorithm eda:model=rbm --model boa",
+            "--model is a setting of the EDA; with --algorithm write it as in --algorithm eda:mod",
+        ),
+        ("mine:difference --length 5 --population 9", "eda: population is 9; expected an even"),
+        ("mine:difference --length 0", "Invalid value for '--length'"),
+        ("mine:difference --length 5 --max-seconds 0", "Invalid value for '--max-seconds': 0 is "),
+        ("mine:difference --length 5 --max-calls 0", "Invalid value for '--max-calls'"),
+        ("mine:difference --length 5 --target nan", "target is nan; expected a finite number"),
+        ("mine:difference --length 5 --on-error no", "on_error is 'no'; expected \"raise\" or"),
         ("mine:difference --length 5 --fixed 3:1", "--fixed is '3:1'; expected bits and values, "),
         ("mine:difference --length 5 --fixed 3=1,3=0", "--fixed is '3=1,3=0', which names a bit "),
         ("mine:difference --length 5 --subset-size few", "--subset-size is 'few'; expected a num"),
         ("mine:difference --length 5 --initial 012", "--initial is '012'; expected zeros and ones"),
         ("mine:difference --length 5 --initial 01", "initial: bits have shape (1, 2); expected "),
-        ("mine:difference --length 5 --checkpoint mine.py", "mine.py: is no checkpoint of harmon"),
-        ("mine:difference --resume mine.py", "mine.py: is no checkpoint of harmonium"),
+        ("mine:difference --length 5 --checkpoint mine.py", CHECKPOINT),
+        ("mine:difference --length 5 --log no/log", "log is no/log; expected a file in an existi"),
+        ("mine:difference --length 5 --report no/a.html", "--report is no/a.html; expected a file"),
+        ("mine:difference --resume mine.py", CHECKPOINT),
+        ("mine:difference --resume none.ckpt", "none.ckpt"),
         ("mine:difference --resume mine.py --seed 2", "--seed is for the start of a search; "),
-        ("mine:difference --command x{bits} --length 5", "expected a function, module:function, o"),
-        ("--length 5", "expected a function, module:function, or --command; neither is given"),
-        ("--command x{bits}", "--command needs --length, the number of bits"),
-        ("--command x --length 5", "--command 'x': write {bits} where the bits belong"),
-        ("trap:length=10,order=5 --length 10", "'trap:length=10,order=5' is a named problem; "),
-        ("onemax:length=10 --minimize", "--minimize is for functions and programs, with --length"),
-        ("onemax:length=10 --target 5", "--target is for functions and programs, with --length"),
-        ("onemax:length=10 --checkpoint a", "--checkpoint is for functions and programs, with"),
+        ("mine:difference --resume mine.py --length 5", "--length is for the start of a search; "),
+        ("mine:difference --resume mine.py --no-cache", "--cache is for the start of a search; "),
+        ("mine:difference --resume mine.py --minimize", "--minimize is for the start of a search"),
     ],
 )
-def test_what_cannot_be_gets_one_clear_line(arguments: str, message: str, folder: Path) -> None:
-    done = call(folder, *arguments.split())
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"harmonium: {message}")
-    assert done.stderr.count("\n") == 1
+def test_bad_input_gets_one_clear_line(
+    arguments: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert_refused(call_here("optimize", *arguments.split()), f"harmonium: {message}")

@@ -14,15 +14,8 @@ import pytest
 
 from harmonium.cli import execute
 from harmonium.studies import Store
+from tests.cli.commands import call, running
 from tests.reports.stores import ONE_SIZE, SMALL, fill_store
-
-COMMAND = [sys.executable, "-c", "from harmonium.cli import main; main()"]
-
-
-def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=300, cwd=cwd
-    )
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +49,7 @@ def test_figures_are_written(store: Path, tmp_path: Path) -> None:
     [
         ("report none.db", "there is no such store"),
         ("report empty.db", "holds no study yet"),
-        ("report text.db", "text.db: is no store; STORE is the .db file"),
+        ("report text.db", "text.db: is not a store; STORE is the .db file"),
         ("report one.db -o nowhere/page.html", "nowhere/page.html: cannot be written: No such fi"),
         ("report one.db --format gif", "gif"),
         ("study watch none.db --port 0", "there is no such store"),
@@ -91,31 +84,19 @@ def test_charts_are_imported_by_reports_only() -> None:
     assert done.stdout == "set()\n"
 
 
-LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-
-
 def test_watching_ends_with_ctrl_c(tmp_path: Path) -> None:
     store = fill_store(tmp_path / "half.db", SMALL, trials=30)
-    run = [sys.executable, "-c", f"{LISTEN}from harmonium.cli import main; main()"]
-    with subprocess.Popen(
-        [*run, "study", "watch", str(store), "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            address = re.fullmatch(r".*(http://127\.0\.0\.1:\d+/)\n", process.stdout.readline())
-            assert address is not None
-            with urllib.request.urlopen(address[1], timeout=60) as answer:  # noqa: S310
-                assert "A snapshot of a study that is not finished" in answer.read().decode()
-            time.sleep(0.1)
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=60)
-            assert process.returncode == 0
-            assert "Traceback" not in errors
-        finally:
-            process.kill()
+    with running(tmp_path, "study", "watch", str(store), "--port", "0") as process:
+        assert process.stdout is not None
+        address = re.fullmatch(r".*(http://127\.0\.0\.1:\d+/)\n", process.stdout.readline())
+        assert address is not None
+        with urllib.request.urlopen(address[1], timeout=60) as answer:  # noqa: S310
+            assert "A snapshot of an unfinished study" in answer.read().decode()
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
 
 
 def test_a_port_in_use_is_said(store: Path) -> None:
@@ -126,7 +107,7 @@ def test_a_port_in_use_is_said(store: Path) -> None:
         done = call("study", "watch", str(store), "--port", str(port))
     assert done.returncode == 2
     assert done.stderr.startswith(f"harmonium: port {port} cannot be used: ")
-    assert "name another with --port" in done.stderr
+    assert "choose another with --port" in done.stderr
 
 
 def test_the_page_is_opened_where_asked(

@@ -21,10 +21,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_study import (
-    LISTEN,
-    RUN,
-    call,
+from tests.cli.commands import LISTEN, RUN, call, running, wait_until
+from tests.cli.studies import (
     check_integrity,
     hold,
     needs_dask,
@@ -33,9 +31,7 @@ from tests.cli.test_study import (
     read_starts,
     read_trials,
     release,
-    running,
     summarize,
-    wait_until,
     write_slow,
 )
 
@@ -102,7 +98,7 @@ def test_ten_kills_of_the_driver_change_nothing(
     done = call(*run)
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.glob("slow.db-*"))
-    assert done.stderr.startswith(f"going on: {len(starts)} trials are stored already\n")
+    assert done.stderr.startswith(f"continuing: {len(starts)} trials are already stored\n")
     now = read_starts(store)
     assert {key: now[key] for key in starts} == starts
     assert len(read_diary(tmp_path)) - begun == len(now) - len(starts) > 0
@@ -125,7 +121,7 @@ def interrupt(process: "subprocess.Popen[str]", whom: str) -> None:
         pytest.param("dask --workers 2", "group", marks=needs_dask),
     ],
 )
-def test_an_interrupt_finishes_what_is_under_way_and_says_how_to_go_on(
+def test_an_interrupt_finishes_what_is_running_and_says_how_to_continue(
     engine: str, whom: str, undisturbed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     file, store = write_slow(tmp_path), tmp_path / "slow.db"
@@ -138,7 +134,7 @@ def test_an_interrupt_finishes_what_is_under_way_and_says_how_to_go_on(
     assert (process.returncode, shown) == (1, "")
     told = re.fullmatch(
         r"(?:slow:Slow .*\n)*harmonium: stopped; (\d+) trials were run and are stored in slow.db; "
-        r"(finished \d of 3 rows(?:: \d solved)?). To go on: harmonium (.*)\n",
+        r"(finished \d of 3 rows(?:: \d solved)?). To continue: harmonium (.*)\n",
         errors,
     )
     assert told, errors
@@ -173,7 +169,7 @@ def test_workers_that_are_being_started_do_not_notice_an_interrupt(tmp_path: Pat
     assert errors.count("\n") == 1
 
 
-def test_the_way_to_go_on_is_written_for_a_shell(tmp_path: Path) -> None:
+def test_the_command_to_continue_is_written_for_a_shell(tmp_path: Path) -> None:
     folder = tmp_path / "my studies"
     folder.mkdir()
     file, store = write_slow(folder), folder / "slow.db"
@@ -184,7 +180,7 @@ def test_the_way_to_go_on_is_written_for_a_shell(tmp_path: Path) -> None:
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 1
     assert len(read_diary(folder)) == len(read_trials(store))
-    again = shlex.split(errors.partition("To go on: ")[2])
+    again = shlex.split(errors.partition("To continue: ")[2])
     assert again[:3] == ["harmonium", "study", "run"]
     assert again[3:6] == [str(file), "--store", str(store)]
 
@@ -251,7 +247,7 @@ def terminal(cwd: Path, *arguments: str) -> Iterator[Terminal]:
         pytest.param("dask --workers 2", marks=needs_dask),
     ],
 )
-def test_a_second_interrupt_abandons_what_is_under_way(engine: str, tmp_path: Path) -> None:
+def test_a_second_interrupt_abandons_what_is_running(engine: str, tmp_path: Path) -> None:
     file, store = write_slow(tmp_path), tmp_path / "slow.db"
     workers = 1 if engine == "serial" else WORKERS
     with terminal(tmp_path, "study", "run", str(file), "--engine", *engine.split()) as view:
@@ -263,7 +259,7 @@ def test_a_second_interrupt_abandons_what_is_under_way(engine: str, tmp_path: Pa
             time.sleep(0.5)  # nothing is drawn while a trial runs
         else:
             wait_until(
-                lambda: "finishing the trials under way; Ctrl-C again to stop now" in view.seen,
+                lambda: "finishing the running trials; press Ctrl-C again to stop now" in view.seen,
                 "the view says what a second Ctrl-C does",
             )
         assert view.process.poll() is None
@@ -369,5 +365,6 @@ def test_a_dask_scheduler_that_is_killed_gets_one_line_and_loses_nothing(
     assert read_starts(store).items() >= starts.items()
     assert check_integrity(store) == "ok"
     assert errors == (
-        "harmonium: the Dask scheduler is gone; what had ended is stored, run again to go on\n"
+        "harmonium: the Dask scheduler is gone; trials that had ended are stored: run again to "
+        "continue\n"
     )

@@ -11,16 +11,18 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from harmonium import NK, OneMax
-from harmonium.cli.study_tables import count_ends, describe_progress, explain
-from harmonium.cli.study_view import View, describe_end, estimate_left, format_time
+from harmonium import BOA, EDA, NK, UMDA, OneMax
+from harmonium.cli.study_tables import count_ends, describe_progress, explain, list_rows
+from harmonium.cli.study_view import View, describe_end, estimate_left
+from harmonium.format import format_duration, format_time, shorten_count
+from harmonium.studies.cases import Case
 from harmonium.studies.driver import Driver
-from harmonium.studies.plans import Bisect, Case, Fixed, Walk
+from harmonium.studies.plans import Bisect, Fixed, Runs, Walk
 from harmonium.studies.store import Outcome
 from harmonium.studies.summary import Row, summarize
 from tests.studies.made import make_case, make_failure, make_outcome
 
-PLAN = Bisect(first=16, max_population=32)
+PLAN = Bisect(start=16, max_population=32)
 
 
 @dataclass
@@ -63,12 +65,12 @@ LONG = "module.of.my.own:Function:setting=3,other=4"
 
 
 def test_lines_fit_80_columns_and_columns_stay_where_they_are() -> None:
-    few = Bisect(first=16, max_population=1_000_000, tolerance=0.01)
+    few = Bisect(start=16, max_population=1_000_000, tolerance=0.01)
     cases = [
-        make_case(few, family=LONG, model="rbm:gibbs_steps=5,hidden=n/2", runs=100),
-        make_case(few, problem=NK(50, 4, instance=0), family="nk:k=4", instance=0, model="boa-rtr"),
-        make_case(few, problem=NK(50, 4, instance=1), family="nk:k=4", instance=1, model="boa-rtr"),
-        make_case(few, problem=OneMax(100), model="模型" * 20),
+        make_case(few, family=LONG, name="rbm:gibbs_steps=5,hidden=n/2", runs=100),
+        make_case(few, problem=NK(50, 4, instance=0), family="nk:k=4", instance=0, name="boa-rtr"),
+        make_case(few, problem=NK(50, 4, instance=1), family="nk:k=4", instance=1, name="boa-rtr"),
+        make_case(few, problem=OneMax(100), name="模型" * 20),
     ]
     dear = make_outcome(evaluations=123_456_789, cpu=1e5)
     early = Pretended([walk(case) for case in cases])
@@ -117,6 +119,45 @@ def test_a_grid_has_no_bounds_and_single_instances_are_not_counted() -> None:
     assert re.fullmatch(r"onemax 20 umda +20 +0/3 +0 +\?", lines[3])
 
 
+def test_runs_have_no_population_and_count_what_is_solved() -> None:
+    case = make_case(Runs(), algorithm=EDA(UMDA()), runs=4)
+    known = dict(
+        zip(
+            (trial.key for trial in case.trials()),
+            (make_outcome(), make_outcome(False, evaluations=300)),
+            strict=False,
+        )
+    )
+    driver = Pretended([walk(case, known)])
+    driver.busy = driver.walks
+    lines = draw(driver)
+    assert lines[2].split() == ["solved", "runs", "evals", "left"]
+    assert re.fullmatch(r"onemax 20 umda +1/2 +2/4 +400 +~2 s", lines[3])
+
+
+def test_the_table_of_runs_has_success_rates_and_expected_evaluations() -> None:
+    cases = [
+        make_case(Runs(), algorithm=EDA(UMDA()), runs=4),
+        make_case(Runs(), algorithm=EDA(BOA()), name="boa", runs=4),
+    ]
+    solved = [make_outcome(), make_outcome(False, evaluations=300), make_outcome(), make_outcome()]
+    missed = [make_outcome(False)] * 4
+    walks = [
+        walk(case, dict(zip((trial.key for trial in case.trials()), outcomes, strict=True)))
+        for case, outcomes in zip(cases, (solved, missed), strict=True)
+    ]
+    first, second = rows = summarize(walks)
+    file = io.StringIO()
+    Console(file=file, width=80, color_system=None).print(list_rows(rows))
+    shown = [" ".join(line.split()) for line in file.getvalue().splitlines()]
+    assert "size and algorithm expected evaluations unique CPU s solved" in shown
+    assert any(re.fullmatch(r"20 umda 200 .*150 .*50 1\.0 .*3/4 75%", line) for line in shown)
+    assert any(re.fullmatch(r"boa – 100 .*50 1\.0 .*0/4 0%", line) for line in shown)
+    assert describe_end(first) == "3 of 4 runs solved, 150 evaluations, 200 expected"
+    assert describe_end(second) == "0 of 4 runs solved, 100 evaluations"
+    assert count_ends(rows, 2) == "finished 2 of 2 rows: 2 measured"
+
+
 def test_the_head_counts_rows() -> None:
     cases = [make_case(PLAN, runs=1, problem=OneMax(size)) for size in (20, 21, 22, 23)]
     known = {
@@ -136,7 +177,9 @@ def test_the_head_counts_rows() -> None:
     assert re.match(r"12 trials run in .*, 1 failed$", draw(driver)[1])
     assert describe_progress(summarize(driver.walks)) == words
     driver.stopping = True
-    assert draw(driver, 120)[1].endswith("finishing the trials under way; Ctrl-C again to stop now")
+    assert draw(driver, 120)[1].endswith(
+        "finishing the running trials; press Ctrl-C again to stop now"
+    )
     driver.study.name = "x" * 100
     assert draw(driver)[0].endswith(f"…: {words}")
 
@@ -220,3 +263,18 @@ def test_one_outcome_has_one_wording() -> None:
 )
 def test_times_have_a_unit_that_suits_them(seconds: float, words: str) -> None:
     assert format_time(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(65_536, "65,536"), (131_072, "131k"), (1_234_567, "1.2M"), (12_345_678_900, "12.3G")],
+)
+def test_counts_are_shortened(count: int, words: str) -> None:
+    assert shorten_count(count) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(7e-6, "7.0 µs"), (0.0123, "12 ms"), (12, "12 s"), (12_600, "3.5 h")]
+)
+def test_durations_have_a_unit_that_suits_them(seconds: float, words: str) -> None:
+    assert format_duration(seconds) == words

@@ -9,7 +9,8 @@ import numpy as np
 
 import harmonium as hm
 from harmonium.bits import Bits
-from harmonium.optimize import optimization
+from harmonium.runs import runner
+from tests.functions import timeless
 
 LENGTH = 30
 
@@ -21,17 +22,14 @@ def evaluate(bits: Bits) -> float:
     return float(np.where(ones == 5, 5, 4 - ones).sum())
 
 
-def describe(result: hm.Optimum) -> str:
+def describe(result: hm.Result) -> str:
     """Return all of a result that does not depend on time."""
-    plain = result.to_dict()
-    for timed in ("seconds", "cpu_seconds"):
-        del plain[timed]
-    return json.dumps({**plain, "trace": [vars(row) for row in result.trace]})
+    return json.dumps(timeless(result))
 
 
 def run(checkpoint: Path, answer: Path, options: dict[str, Any]) -> None:
-    """Go on from the checkpoint, or begin; write what came of it."""
-    optimization.SAVE_SHARE = 0.5  # often, so that kills find all kinds of moments
+    """Resume from the checkpoint, or start; write the result to a file."""
+    runner.CHECKPOINT_TIME_SHARE = 0.5  # often, so that kills strike at many points
     if checkpoint.exists():
         result = hm.resume(checkpoint, evaluate)
     else:

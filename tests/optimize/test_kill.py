@@ -1,4 +1,4 @@
-"""Killed again and again and resumed each time: the result of the undisturbed run, bit for bit."""
+"""A run that is killed ten times and resumed each time has the result of an undisturbed run."""
 
 import multiprocessing
 import random
@@ -22,7 +22,7 @@ KILLS = 10
 
 @pytest.fixture(scope="module")
 def context() -> Any:
-    """Processes that begin at once: their server has imported everything."""
+    """Processes that start fast: their server has imported everything."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.optimize.warm"])
     return context
@@ -33,25 +33,30 @@ def read_time(path: Path) -> int:
 
 
 def wait_for_a_save(process: Any, checkpoint: Path) -> None:
-    """Wait until the process has saved, so that each goes further than the one before."""
+    """Wait until the process has saved, so that each gets further than the one before."""
     before = read_time(checkpoint)
     while process.is_alive() and read_time(checkpoint) == before:
         time.sleep(0.001)
 
 
-@pytest.mark.parametrize("population", [200, "auto"])
-@pytest.mark.parametrize("model", ["boa", "rbm"])
-def test_ten_kills_change_nothing(
-    model: str, population: Any, context: Any, tmp_path: Path
-) -> None:
-    options: dict[str, Any] = {"model": model, "population": population}
-    options |= {"seed": 3, "max_evaluations": 4000}
+WAYS: dict[str, dict[str, Any]] = {
+    "boa": {"model": "boa"},
+    "boa 200": {"model": "boa", "population": 200},
+    "rbm": {"model": "rbm"},
+    "rbm 200": {"model": "rbm", "population": 200},
+    "one-plus-one": {"algorithm": "tests.algorithms.one_plus_one:OnePlusOne", "cache": False},
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_ten_kills_change_nothing(name: str, context: Any, tmp_path: Path) -> None:
+    options = {"seed": 3, "max_calls": 4000, **WAYS[name]}
     checkpoint, answer = tmp_path / "run.ckpt", tmp_path / "answer.json"
-    rng = random.Random(f"{model} {population}")  # noqa: S311
+    rng = random.Random(name)  # noqa: S311
     for kill in range(KILLS):
         process = context.Process(target=killed.run, args=(checkpoint, answer, options))
         process.start()
-        if kill:  # the first may die before it has saved anything
+        if kill:  # the first may be killed before it has saved anything
             wait_for_a_save(process, checkpoint)
         time.sleep(rng.random() * 0.08)
         process.kill()

@@ -1,4 +1,4 @@
-"""Nothing that was found is lost, whatever fails; each of these was lost once."""
+"""Nothing that was found is lost, whatever fails; each of these cases was lost once."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.models.umda import FittedUMDA
-from tests.optimize.executors import weigh
+from tests.functions import FAST, weigh
 
 
 @dataclass(frozen=True)
-class Own(hm.Model):
-    """Independent bits, with facts of its own and samples as they are asked for."""
+class CustomModel(hm.Model):
+    """Independent bits, with given facts and changed samples."""
 
     facts: Any = None
     shape: Any = None
@@ -38,18 +38,18 @@ class Fitted:
         return bits if self.shape is None else self.shape(bits)
 
 
-def run(**settings: Any) -> hm.Optimum:
-    return hm.maximize(weigh, 20, model=Own(**settings), seed=1, max_evaluations=200)
+def run(**settings: Any) -> hm.Result:
+    return hm.maximize(weigh, 20, model=CustomModel(**settings), seed=1, max_calls=200)
 
 
 def count_up(fails_at: int, error: BaseException) -> Any:
-    """Return a function whose every value is above the last, until it fails."""
+    """Return a slow function whose every value is above the last, until it fails."""
     calls = 0
 
     def function(row: NDArray[Any]) -> float:
         nonlocal calls
         calls += 1
-        threading.Event().wait(0.06)  # two rows are measured, no more
+        threading.Event().wait(0.06)
         if calls == fails_at:
             raise error
         return float(calls)
@@ -58,25 +58,28 @@ def count_up(fails_at: int, error: BaseException) -> Any:
 
 
 @pytest.mark.parametrize("cache", [True, False])
-def test_rows_measured_to_choose_a_model_are_not_lost(cache: bool) -> None:
+def test_the_first_rows_of_a_slow_function_are_not_lost(cache: bool) -> None:
     with pytest.raises(hm.EvaluationError) as caught:
         hm.maximize(count_up(3, RuntimeError("over")), 30, seed=1, cache=cache)
+    assert caught.value.result is not None
     assert caught.value.result.fun == 2.0
     stopped = hm.maximize(count_up(3, KeyboardInterrupt()), 30, seed=1, cache=cache)
-    assert (stopped.fun, stopped.stopped_by, stopped.nfev) == (2.0, "interrupted", 2)
+    assert (stopped.fun, stopped.stopped_by, stopped.calls) == (2.0, "interrupted", 2)
+    assert stopped.seconds >= 0.12
     late = hm.maximize(count_up(99, KeyboardInterrupt()), 30, seed=1, cache=cache, max_seconds=0.1)
-    assert (late.fun, late.nfev, late.requested) == (2.0, 2, 2)
+    assert late.stopped_by == "time"
+    assert late.fun == late.calls == late.evaluations <= 2
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, np.bool_, float])
-def test_facts_of_any_numbers_can_be_saved_and_logged(kind: Any, tmp_path: Path) -> None:
-    model = Own(facts={"kind": kind(1)})
-    search = hm.EDA(model, population=20).start(length=10, seed=1)
+def test_facts_of_any_number_type_can_be_saved_and_logged(kind: Any, tmp_path: Path) -> None:
+    model = CustomModel(facts={"kind": kind(1)})
+    search = hm.EDA(model, population=20).start(10, seed=1)
     for _ in range(2):
         bits = search.ask()
         search.tell(bits, bits.sum(axis=1))
-    search.snapshot().save(tmp_path / "search.ckpt")
-    result = hm.maximize(weigh, 20, model=model, log=tmp_path / "log", seed=1, max_evaluations=200)
+    search.save().save(tmp_path / "search.ckpt")
+    result = hm.maximize(weigh, 20, model=model, log=tmp_path / "log", seed=1, max_calls=200)
     assert result.trace[-1].facts["kind"] == 1.0
     assert json.loads((tmp_path / "log").read_text("utf-8").splitlines()[-1])["facts"]["kind"] == 1
 
@@ -84,7 +87,6 @@ def test_facts_of_any_numbers_can_be_saved_and_logged(kind: Any, tmp_path: Path)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"facts": {"best": 1.0}}, "a fact of the model is called 'best', as traces call another"),
         ({"facts": {"edges": "many"}}, "the model's fact 'edges' is 'many'; expected a number"),
         ({"shape": lambda bits: bits[1:]}, "rows; expected 16, as asked for"),
         ({"shape": lambda bits: bits[:, 1:]}, "sampled what it should not: bits have shape"),
@@ -92,34 +94,38 @@ def test_facts_of_any_numbers_can_be_saved_and_logged(kind: Any, tmp_path: Path)
         ({"shape": lambda bits: bits * 2}, "sampled what it should not: bits have 2 in row"),
     ],
 )
-def test_what_a_model_does_wrong_is_said(settings: dict[str, Any], message: str) -> None:
+def test_errors_of_a_model_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run(**settings)
 
 
-def test_facts_may_be_left_out_and_samples_be_floats() -> None:
-    assert run(shape=lambda bits: bits.astype(float)).nfev == 200
+@pytest.mark.parametrize("label", ["best", "evaluations", "step", "seed", "facts"])
+def test_a_fact_may_have_the_name_of_a_column(label: str, tmp_path: Path) -> None:
+    model = CustomModel(facts={label: 7.0})
+    log = tmp_path / "log"
+    result = hm.maximize(weigh, 20, model=model, log=log, seed=1, max_calls=200)
+    assert result.trace[-1].facts == {label: 7.0}
+    assert result.trace[-1].best == result.fun
+    assert json.loads(log.read_text("utf-8").splitlines()[-1])["facts"] == {label: 7.0}
 
 
-def test_a_model_nobody_could_find_again_is_refused_with_a_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"of a class of your own; for a checkpoint write it as"):
-        hm.maximize(weigh, 20, model=Own(), checkpoint=tmp_path / "run.ckpt")
-    assert not list(tmp_path.iterdir())
+def test_facts_are_optional_and_samples_may_be_floats() -> None:
+    assert run(shape=lambda bits: bits.astype(float)).calls == 200
 
 
 def test_a_resumed_log_keeps_the_lines_of_other_searches(tmp_path: Path) -> None:
     log, checkpoint = tmp_path / "log", tmp_path / "run.ckpt"
     options: dict[str, Any] = {"model": "umda", "log": log}
-    hm.maximize(weigh, 20, seed=1, checkpoint=checkpoint, max_evaluations=100, **options)
+    hm.maximize(weigh, 20, seed=1, checkpoint=checkpoint, max_calls=100, **options)
     first = log.read_text("utf-8").splitlines()
-    hm.maximize(weigh, 20, seed=2, max_evaluations=100, **options)
+    hm.maximize(weigh, 20, seed=2, max_calls=100, **options)
     other = log.read_text("utf-8").splitlines()[len(first) :]
-    hm.resume(checkpoint, weigh, log=log, max_evaluations=150)
+    hm.resume(checkpoint, weigh, log=log, max_calls=150)
     lines = log.read_text("utf-8").splitlines()
     assert other
     assert lines[: len(first) + len(other)] == [*first, *other]
-    mine = [json.loads(line)["generation"] for line in lines if json.loads(line)["seed"] == 1]
-    assert mine == [*range(1, len(mine) + 1)]
+    mine = [json.loads(line)["step"] for line in lines if json.loads(line)["seed"] == 1]
+    assert mine == [*range(len(mine))]
     # A function that is refused changes nothing.
     with pytest.raises(hm.CheckpointError):
         hm.resume(checkpoint, lambda row: weigh(row) + 1, log=log)
@@ -132,13 +138,13 @@ def test_a_log_may_be_a_pipe(tmp_path: Path) -> None:
     seen: list[str] = []
     reader = threading.Thread(target=lambda: seen.extend(pipe.read_text("utf-8").splitlines()))
     reader.start()
-    result = hm.maximize(weigh, 20, model="umda", seed=1, log=pipe, max_evaluations=100)
+    result = hm.maximize(weigh, 20, log=pipe, max_calls=100, **FAST)
     reader.join()
-    assert len(seen) == result.generations
+    assert len(seen) == len(result.trace)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_warnings_point_at_the_line_that_called() -> None:
     with pytest.warns(RuntimeWarning, match="cannot be written") as caught:
-        hm.minimize(weigh, 20, model="umda", seed=1, log="/dev/full", max_evaluations=50)
+        hm.minimize(weigh, 20, log="/dev/full", max_calls=50, **FAST)
     assert caught[0].filename == __file__

@@ -4,4 +4,4 @@ import harmonium as hm
 from tests.optimize.killed import LENGTH
 
 for _model in ("boa", "rbm"):
-    hm.maximize(lambda bits: float(bits.sum()), LENGTH, model=_model, max_evaluations=100, seed=1)
+    hm.maximize(lambda bits: float(bits.sum()), LENGTH, model=_model, max_calls=100, seed=1)

@@ -8,8 +8,7 @@ import pytest
 
 from harmonium import HIFF, NK, MaxSat, OneMax, Problem, Trap
 from harmonium.bits import Bits
-from harmonium.problems import PROBLEMS, ProblemSpec
-from harmonium.specs import to_dict
+from harmonium.problems import PROBLEMS, ProblemSpec, name_problem, read_structure
 from tests.rows import every_row, random_rows
 
 # At least one of each, small enough to see all rows.
@@ -95,9 +94,13 @@ def test_groups_are_distinct_bits_in_order(problem: ProblemSpec) -> None:
         assert set(group) <= set(range(problem.length))
 
 
+def test_name_and_structure_are_read_as_of_any_problem(problem: ProblemSpec) -> None:
+    assert name_problem(problem) == str(problem)
+    assert read_structure(problem) == problem.structure
+
+
 def test_equal_specs_are_the_same_problem(problem: ProblemSpec) -> None:
-    settings = to_dict(problem)
-    again = PROBLEMS.make(settings.pop("name"), settings)
+    again = PROBLEMS.from_dict(problem.to_dict())
     assert again == problem
     assert hash(again) == hash(problem)
     rows = every_row(problem.length)

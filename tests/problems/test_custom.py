@@ -1,4 +1,4 @@
-"""Problems of the user's own, by the path of the function that makes them."""
+"""Custom problems, by the path of the function that makes them."""
 
 import hashlib
 import sys
@@ -11,16 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harmonium import EDA, UMDA, OneMax, Problem, run
-from harmonium.importing import importable
-from harmonium.problems import PROBLEMS, Custom, make_problem, parse_problem
-from harmonium.problems.custom import (
-    problem_from_dict,
-    problem_to_dict,
+from harmonium.problems import (
+    PROBLEMS,
+    CustomProblem,
+    ProblemSpec,
+    check_problem,
+    name_problem,
+    read_structure,
 )
+from harmonium.registry import importable
 from harmonium.specs import Scalar, SpecError
+from tests.modules import write_module
 from tests.problems.test_contract import EXAMPLES
 from tests.rows import every_row
-from tests.studies.made import write_module
 
 SOURCE = """
 class Ones:
@@ -84,7 +87,7 @@ number = 3
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("own")
+    return tmp_path_factory.mktemp("custom")
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +95,10 @@ def module(folder: Path) -> str:
     return write_module(folder, SOURCE)
 
 
-def parse(folder: Path, text: str) -> Custom:
+def parse(folder: Path, text: str) -> CustomProblem:
     with importable(folder):
-        problem = parse_problem(text)
-    assert isinstance(problem, Custom)
+        problem = PROBLEMS.parse(text)
+    assert isinstance(problem, CustomProblem)
     return problem
 
 
@@ -132,11 +135,11 @@ def test_settings_arrive_as_they_are_written(folder: Path, module: str) -> None:
 
 
 def test_a_package_may_hold_the_module(folder: Path) -> None:
-    package = folder / "own_package"
+    package = folder / "custom_package"
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "inner.py").write_text(SOURCE, encoding="utf-8")
-    assert parse(folder, "own_package.inner:make:length=4").length == 4
+    assert parse(folder, "custom_package.inner:make:length=4").length == 4
 
 
 def test_a_run_takes_it(folder: Path, module: str) -> None:
@@ -166,12 +169,12 @@ def test_a_text_is_split_into_name_and_settings(
 
 
 def test_a_name_of_ours_is_no_module() -> None:
-    assert parse_problem("onemax:length=5") == OneMax(5)
-    assert make_problem("onemax", {"length": 5}) == OneMax(5)
-    with pytest.raises(SpecError, match="onemax: 'make' is no setting; write field=value"):
-        parse_problem("onemax:make")
+    assert PROBLEMS.parse("onemax:length=5") == OneMax(5)
+    assert PROBLEMS.make("onemax", {"length": 5}) == OneMax(5)
+    with pytest.raises(SpecError, match="onemax: 'make' is not a setting; write field=value"):
+        PROBLEMS.parse("onemax:make")
     with pytest.raises(SpecError, match="unknown problem 'unknown'; known: onemax, "):
-        parse_problem("unknown:length=5")
+        PROBLEMS.parse("unknown:length=5")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +213,7 @@ def test_a_name_of_ours_is_no_module() -> None:
             "MODULE:return_class: called with {'length': 5}, it returned <class 'MODULE.Ones'>; "
             "expected a problem: an object with length, optimum (or None) and __call__(bits)",
         ),
-        ("MODULE:make:length", "MODULE:make: 'length' is no setting; write field=value"),
+        ("MODULE:make:length", "MODULE:make: 'length' is not a setting; write field=value"),
         ("MODULE:make:a=1,a=2", "MODULE:make: a is given twice"),
     ],
 )
@@ -284,8 +287,8 @@ SETTINGS = st.dictionaries(st.sampled_from(["a", "b", "max_weight", "größe"]),
 @given(SETTINGS)
 def test_the_text_makes_it_again(folder: Path, module: str, settings: dict[str, Scalar]) -> None:
     with importable(folder):
-        problem = make_problem(f"{module}:make", settings)
-        again = parse_problem(str(problem))
+        problem = PROBLEMS.make(f"{module}:make", settings)
+        again = PROBLEMS.parse(str(problem))
     assert again == problem
     assert vars(again)["settings"] == vars(problem)["settings"]
     assert str(again) == str(problem)
@@ -300,29 +303,23 @@ def test_the_text_has_settings_in_order_of_their_names(folder: Path, module: str
 @given(SETTINGS)
 def test_the_dict_makes_it_again(folder: Path, module: str, settings: dict[str, Scalar]) -> None:
     with importable(folder):
-        problem = make_problem(f"{module}:make", settings)
-        again = problem_from_dict(problem_to_dict(problem))
+        problem = PROBLEMS.make(f"{module}:make", settings)
+        again = PROBLEMS.from_dict(problem.to_dict())
     assert again == problem
     assert str(again) == str(problem)
 
 
 @pytest.mark.parametrize("name", ["name", "source"])
-def test_a_setting_of_any_name_travels_or_is_refused(folder: Path, module: str, name: str) -> None:
-    with importable(folder):
-        try:
-            problem = make_problem(f"{module}:make", {"length": 5, name: "words"})
-        except SpecError as error:
-            assert repr(name) in str(error)  # noqa: PT017  # to refuse is as good
-            return
-        again = problem_from_dict(problem_to_dict(problem))
-        other = make_problem(f"{module}:make", {"length": 5, name: "others"})
-    assert again == problem
-    assert problem_to_dict(other) != problem_to_dict(problem)
+def test_a_setting_that_is_part_of_every_dict_is_refused(
+    folder: Path, module: str, name: str
+) -> None:
+    with importable(folder), pytest.raises(SpecError, match=f"cannot be called {name!r}; rename"):
+        PROBLEMS.make(f"{module}:make", {"length": 5, name: "words"})
 
 
 @pytest.mark.parametrize("problem", EXAMPLES, ids=str)
-def test_the_dict_makes_problems_of_ours_again(problem: Problem) -> None:
-    assert problem_from_dict(problem_to_dict(problem)) == problem  # type: ignore[arg-type]
+def test_the_dict_makes_problems_of_ours_again(problem: ProblemSpec) -> None:
+    assert PROBLEMS.from_dict(problem.to_dict()) == problem
 
 
 @pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
@@ -353,10 +350,8 @@ def test_the_same_text_of_another_source_is_another_problem(tmp_path: Path) -> N
     (tmp_path / f"{name}.py").write_text(SOURCE + "# changed\n", encoding="utf-8")
     del sys.modules[name]  # as in another process
     with importable(tmp_path), pytest.raises(SpecError) as caught:
-        problem_from_dict(problem_to_dict(before))
-    assert str(caught.value) == (
-        f"{name}:make: its module here differs from the one the trial was made for"
-    )
+        PROBLEMS.from_dict(before.to_dict())
+    assert str(caught.value) == f"{name}:make: its module has changed since the problem was saved"
     assert parse(tmp_path, f"{name}:make") != before
 
 
@@ -368,12 +363,9 @@ def test_a_source_is_that_of_the_code_that_runs(tmp_path: Path) -> None:
     name = write_module(tmp_path, SOURCE)
     assert parse(tmp_path, f"{name}:make").length == 8
     (tmp_path / f"{name}.py").write_text(CHANGED, encoding="utf-8")
-    try:
-        problem = parse(tmp_path, f"{name}:make")
-    except SpecError:
-        return  # to refuse is as good as to import anew
-    is_new = problem.source == hashlib.sha256(CHANGED.encode()).hexdigest()
-    assert problem.length == (1000 if is_new else 8)
+    problem = parse(tmp_path, f"{name}:make")
+    assert problem.source == hashlib.sha256(CHANGED.encode()).hexdigest()
+    assert problem.length == 1000
 
 
 def test_a_module_is_that_of_the_folder_that_is_told(tmp_path: Path) -> None:
@@ -383,17 +375,47 @@ def test_a_module_is_that_of_the_folder_that_is_told(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / f"{name}.py").write_text(CHANGED, encoding="utf-8")
-    try:
-        problem = parse(other, f"{name}:make")
-    except SpecError:
-        return  # to refuse is better than to take the other
-    assert problem.length == 1000
+    assert parse(other, f"{name}:make").length == 1000
 
 
 def test_a_module_without_a_file_has_a_source_too(monkeypatch: pytest.MonkeyPatch) -> None:
     typed = ModuleType("typed_in")
     exec(SOURCE, vars(typed))  # noqa: S102  # as in an interactive session
     monkeypatch.setitem(sys.modules, "typed_in", typed)
-    problem = make_problem("typed_in:make", {"length": 5})
-    assert isinstance(problem, Custom)
+    problem = PROBLEMS.make("typed_in:make", {"length": 5})
+    assert isinstance(problem, CustomProblem)
     assert problem.source == hashlib.sha256(b"typed_in").hexdigest()
+
+
+def test_structure_is_read_where_a_problem_has_it(folder: Path, module: str) -> None:
+    problem = parse(folder, f"{module}:make:length=4")
+    assert (problem.structure, read_structure(problem)) == (None, None)
+    assert read_structure(problem.made) is None
+    vars(problem.made)["structure"] = ((0, 1), (2, 3))
+    assert read_structure(problem) == read_structure(problem.made) == ((0, 1), (2, 3))
+
+
+def test_a_problem_is_named_by_its_text_or_its_class(folder: Path, module: str) -> None:
+    problem = parse(folder, f"{module}:make:length=4")
+    assert name_problem(problem) == f"{module}:make:length=4"
+    assert name_problem(problem.made) == "Ones"
+
+
+@pytest.mark.parametrize("wrong", ["onemax:length=5", OneMax, len, 5, None])
+def test_what_is_not_a_problem_is_refused(wrong: object) -> None:
+    with pytest.raises(TypeError, match="expected an object with length, optimum"):
+        check_problem(wrong)
+
+
+def test_a_name_and_its_fields_are_checked_without_making_anything(
+    folder: Path, module: str
+) -> None:
+    with importable(folder):
+        PROBLEMS.check(f"{module}:fail", {"length": 5})
+        with pytest.raises(SpecError, match="has no function or class 'nobody'"):
+            PROBLEMS.check(f"{module}:nobody", {})
+    with pytest.raises(SpecError, match="onemax: unknown field 'size'"):
+        PROBLEMS.check("onemax", {"size": 5})
+    with pytest.raises(SpecError, match="onemax: length is missing"):
+        PROBLEMS.check("onemax", {})
+    PROBLEMS.check("onemax", {"length": -5})  # values are checked when it is made

@@ -1,4 +1,4 @@
-"""Stores and pages that several tests look at, made once."""
+"""Stores and pages that several tests share."""
 
 from pathlib import Path
 

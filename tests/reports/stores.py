@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from harmonium.reports.snapshot import Snapshot, take_snapshot
-from harmonium.studies import Store, read_study
+from harmonium.studies import Store, parse_study
 from harmonium.studies.driver import Driver, Stopped, bind
 from harmonium.studies.engines import open_engine
 
@@ -51,6 +51,26 @@ sizes = [12]
 runs = 3
 """
 
+CUSTOM = """
+name = "custom"
+plan = "runs"
+models = ["boa"]
+algorithms = [
+  { name = "ea", algorithm = "tests.algorithms.one_plus_one:OnePlusOne:rate=1.0" },
+  { name = "blocks", algorithm = "eda:model=(tests.reports.customs:Blocks),population=60" },
+]
+[stop]
+max_evaluations = 3000
+[[problems]]
+problem = "onemax"
+sizes = [12, 20]
+runs = 3
+[[problems]]
+problem = "trap:order=4"
+sizes = [12]
+runs = 3
+"""
+
 UNSOLVED = """
 name = "unsolved"
 models = ["umda", "boa"]
@@ -84,7 +104,7 @@ runs = 2
 
 def fill_store(path: Path, text: str, trials: int | None = None) -> Path:
     """Run a study in this process into a store, or only so many trials of it."""
-    study = read_study(text, path.name, None)
+    study = parse_study(text, path.name)
     with Store.create(path) as store, open_engine("serial", None, None) as engine:
         bind(study, store)
         driver = Driver(study, store)

@@ -14,13 +14,16 @@ from typing import Any
 
 import pytest
 
-from harmonium import BOA, EDA, RBM, Trap, maximize, run
-from harmonium.reports import Learning, write_optimum_report, write_report, write_run_report
+from harmonium import BOA, EDA, RBM, Stop, Trap, maximize, run
+from harmonium.reports import Learning, write_report, write_result_report, write_run_report
 from harmonium.reports.curves import know
 from harmonium.reports.watch import Server
 from harmonium.studies import Store, read_rows
 from harmonium.studies.export import list_rows
+from tests.algorithms.one_plus_one import OnePlusOne
+from tests.reports.customs import Blocks, Steady
 from tests.reports.stores import (
+    CUSTOM,
     GRID,
     HOSTILE,
     LONG,
@@ -59,7 +62,7 @@ def browser() -> Iterator[Any]:
 
 @contextmanager
 def opened(browser: Any, address: str, width: int = 1440, **options: Any) -> Iterator[Any]:
-    """Open a page; in the end nothing was complained of, and nothing asked of the network."""
+    """Open a page; at the end there are no console messages, errors or network requests."""
     viewport = {"width": width, "height": 900}
     with browser.new_context(viewport=viewport, **options) as context:
         page = context.new_page()
@@ -118,9 +121,11 @@ def test_it_is_light_or_dark_as_the_system_says_and_as_asked(
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_switches_hide_models_and_the_paper(browser: Any, small_page: Path, width: int) -> None:
+def test_switches_hide_algorithms_and_the_paper(browser: Any, small_page: Path, width: int) -> None:
     with opened(browser, small_page.as_uri(), width) as page:
-        wait_for_marks(page, 4 + 6)  # two models at 40 and 60 bits; the paper's at 40, 60 and 80
+        wait_for_marks(
+            page, 4 + 6
+        )  # two algorithms at 40 and 60 bits; the paper's at 40, 60 and 80
         page.get_by_label("the paper’s points").uncheck()
         wait_for_marks(page, 4)
         page.get_by_label("rbm", exact=True).focus()
@@ -151,8 +156,8 @@ def test_tables_sort_by_click_and_key(browser: Any, small_page: Path, width: int
             sorted(before, reverse=True),
             "descending",
         )
-        model = page.locator("#table-summary th[data-name=model]")
-        model.get_by_role("button").click()
+        algorithm = page.locator("#table-summary th[data-name=name]")
+        algorithm.get_by_role("button").click()
         names = page.locator("#table-summary tbody tr td:nth-child(3)").all_inner_texts()
         assert names == sorted(names)
         assert header.get_attribute("aria-sort") is None
@@ -171,7 +176,7 @@ def test_tables_download_as_csv_with_the_exported_numbers(
             rows = read_csv(download.value.path().read_text("utf-8"))
             assert len(rows) == page.locator(f"#table-{name} tbody tr").count()
     for row, plain in zip(rows, exported, strict=True):
-        assert (row["problem"], row["model"]) == (plain["problem"], plain["model"])
+        assert (row["family"], row["name"]) == (plain["family"], plain["name"])
         for name in ("evaluations", "cpu_total", "population"):
             for part in ("", "_low", "_high"):
                 text = row[name + part]  # nothing: a bound that is not known
@@ -187,18 +192,18 @@ def test_hostile_names_do_nothing(browser: Any, evil_page: Path, width: int) -> 
         assert any(label.startswith(HOSTILE) for label in labels)
         page.locator(f"#evaluations-1 {POINTS}").last.hover()
         page.wait_for_selector("#vg-tooltip-element.visible")
-        for switch in page.locator("[data-model]").all():
+        for switch in page.locator("[data-algorithm]").all():
             switch.uncheck()
         wait_for_marks(page, 0)
         with page.expect_download() as download:
             page.locator("button.csv[data-table=table-summary]").click()
         rows = read_csv(download.value.path().read_text("utf-8"))
-        assert [row["model"] for row in rows[:4]] == ["umda", HOSTILE, QUOTES, LONG]
+        assert [row["name"] for row in rows[:4]] == ["umda", HOSTILE, QUOTES, LONG]
         assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize(
-    "text", [SMALL, ONE_SIZE, UNSOLVED, GRID], ids=["none", "one", "un", "grid"]
+    "text", [SMALL, ONE_SIZE, UNSOLVED, GRID, CUSTOM], ids=["none", "one", "un", "grid", "runs"]
 )
 def test_odd_studies_are_drawn(browser: Any, tmp_path: Path, text: str) -> None:
     store = fill_store(tmp_path / "odd.db", text, trials=0 if text is SMALL else None)
@@ -218,13 +223,13 @@ def test_the_page_of_runs_is_drawn(browser: Any, tmp_path: Path) -> None:
     write_run_report(tmp_path / "run.html", problem, results, learnings)
     for width in WIDTHS:
         with opened(browser, (tmp_path / "run.html").as_uri(), width) as page:
-            assert page.locator(".chart").count() == 9
+            assert page.locator(".chart").count() == 11
             assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_populations_in_turns_are_drawn(
+def test_interleaved_populations_are_drawn(
     browser: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:
     problem = Trap(length=16, order=4)
@@ -254,14 +259,14 @@ def test_populations_in_turns_are_drawn(
         page.wait_for_function(f"document.querySelectorAll('{lines}').length === 0")
 
 
-@pytest.mark.parametrize("generations", [0, 1, 2, None])
+@pytest.mark.parametrize("steps", [0, 1, 2, None])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_of_a_function_is_drawn(
-    browser: Any, tmp_path: Path, width: int, generations: int | None
+    browser: Any, tmp_path: Path, width: int, steps: int | None
 ) -> None:
-    whole = maximize(lambda bits: float(bits.sum()), 200, seed=1, max_evaluations=2000)
-    result = replace(whole, trace=whole.trace[:generations])
-    write_optimum_report(tmp_path / "own.html", HOSTILE, result)
+    whole = maximize(lambda bits: float(bits.sum()), 200, seed=1, max_calls=2000)
+    result = replace(whole, trace=whole.trace[:steps])
+    write_result_report(tmp_path / "own.html", result, HOSTILE)
     address = (tmp_path / "own.html").as_uri()
     with opened(browser, address, width, accept_downloads=True) as page:
         assert page.locator("h1").inner_text() == HOSTILE
@@ -279,8 +284,31 @@ def test_the_page_of_a_function_is_drawn(
         with page.expect_download() as download:
             page.locator("button.csv[data-table=table-trace]").click()
         rows = read_csv(download.value.path().read_text("utf-8"))
-        counts = [generation.evaluations for generation in result.trace]
+        counts = [step.evaluations for step in result.trace]
         assert [float(row["evaluations"]) for row in rows] == sorted(counts, reverse=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_algorithms_without_generations_are_drawn(
+    browser: Any, tmp_path: Path, width: int, scheme: str
+) -> None:
+    problem = Trap(length=12, order=4)
+    algorithms = (OnePlusOne(), EDA(Blocks(), population=60), Steady())
+    learnings = [Learning(problem) for _ in algorithms]
+    results = [
+        run(problem, algorithm, seed=1, callback=learning, stop=Stop(max_evaluations=2000))
+        for algorithm, learning in zip(algorithms, learnings, strict=True)
+    ]
+    write_run_report(tmp_path / "run.html", problem, results, learnings)
+    with opened(browser, (tmp_path / "run.html").as_uri(), width, color_scheme=scheme) as page:
+        for chart in page.locator(".chart").all():
+            box = chart.locator("svg.marks").bounding_box()
+            assert 250 < box["width"] <= width - box["x"]
+            assert chart.locator("svg.marks .role-mark *").count() > 0
+        assert page.locator("#convergence-1 svg.marks g.mark-line path").count() >= 3
+        assert page.locator("#pairs-2, #weights-2").count() == 2
+        assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_everything_can_be_reached_by_keyboard(browser: Any, evil_page: Path) -> None:
@@ -298,7 +326,7 @@ def test_everything_can_be_reached_by_keyboard(browser: Any, evil_page: Path) ->
         assert seen == wanted
 
 
-def test_a_watched_page_renews_itself(browser: Any, tmp_path: Path) -> None:
+def test_a_watched_page_reloads_itself(browser: Any, tmp_path: Path) -> None:
     store = fill_store(tmp_path / "growing.db", SMALL, trials=20)
     with Server(store, 0) as server:
         server.watched._pause = 0.0

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from harmonium.reports.charts import choose_roots, choose_ticks
+from harmonium.reports.charts import choose_log_ticks, choose_root_ticks
 from harmonium.reports.curves import (
-    Course,
-    frame_courses,
     know,
     measure_phases,
+    read_expected,
+    read_success,
     thin_out,
     trace_grid,
     trace_growth,
+    trace_sizes,
 )
 from harmonium.reports.tables import _show_estimate
 from harmonium.studies.paper import read_points
@@ -26,15 +27,15 @@ def test_a_panel_has_what_was_measured(small_store: Path) -> None:
     snapshot = read_snapshot(small_store)
     panels = trace_growth(snapshot.rows, snapshot.laws, "evaluations")
     assert [panel.title for panel in panels] == ["onemax", "trap:order=4", "nk:k=2"]
-    rows = {(row.family, row.model, row.size): row for row in snapshot.rows}
-    laws = {(law.family, law.model): law for law in snapshot.laws if law.metric == "evaluations"}
+    rows = {(row.family, row.name, row.size): row for row in snapshot.rows}
+    laws = {(law.family, law.name): law for law in snapshot.laws if law.metric == "evaluations"}
     for panel in panels:
         for curve in panel.curves:
-            law = laws[panel.title, curve.model]
-            assert curve.label.startswith(f"{curve.model}  n^{format_exponent(law.exponent)}")
+            law = laws[panel.title, curve.algorithm]
+            assert curve.label.startswith(f"{curve.algorithm}  n^{format_exponent(law.exponent)}")
             assert curve.line == tuple((n, law.predict(n)) for n in (law.sizes[0], law.sizes[-1]))
             for spot in curve.spots:
-                estimate = rows[panel.title, curve.model, spot.x].estimate("evaluations")
+                estimate = rows[panel.title, curve.algorithm, spot.x].estimate("evaluations")
                 assert estimate is not None
                 assert (spot.mean, spot.high) == (estimate.mean, know(estimate.high))
 
@@ -48,7 +49,7 @@ def test_the_paper_s_points_are_near_ours(small_store: Path) -> None:
             f"the paper's RBM  n^{1.6 if metric == 'evaluations' else 2.7}",
             f"the paper's BOA  n^{1.3 if metric == 'evaluations' else 3.2}",
         ]
-        assert [curve.model for curve in onemax.paper] == ["rbm", "boa"]
+        assert [curve.algorithm for curve in onemax.paper] == ["rbm", "boa"]
         expected = [
             (point.size, point.value)
             for point in read_points()
@@ -78,13 +79,36 @@ def test_unsolved_rows_have_no_point(tmp_path: Path) -> None:
 
 def test_a_grid_has_a_panel_a_size(grid_store: Path) -> None:
     snapshot = read_snapshot(grid_store)
-    panels = trace_grid(snapshot.rows, None)
+    panels = trace_grid(snapshot.rows, read_success, zero=True)
     assert [panel.title for panel in panels] == ["trap:order=4, n = 8", "trap:order=4, n = 12"]
-    shares = {(row.size, row.model, row.given): row.solved / row.runs for row in snapshot.rows}
+    shares = {(row.size, row.name, row.given): row.solved / row.runs for row in snapshot.rows}
     for size, panel in zip((8, 12), panels, strict=True):
         for curve in panel.curves:
             assert [spot.x for spot in curve.spots] == [20, 40, 80]
-            assert all(spot.mean == shares[size, curve.model, spot.x] for spot in curve.spots)
+            assert all(spot.mean == shares[size, curve.algorithm, spot.x] for spot in curve.spots)
+
+
+def test_expected_evaluations_of_a_grid(grid_store: Path) -> None:
+    snapshot = read_snapshot(grid_store)
+    expected = {(row.size, row.name, row.given): row.expected_evaluations for row in snapshot.rows}
+    points = 0
+    for panel in trace_grid(snapshot.rows, read_expected):
+        size = int(panel.title.rpartition(" ")[2])
+        for curve in panel.curves:
+            for spot in curve.spots:
+                estimate = expected[size, curve.algorithm, spot.x]
+                assert estimate is not None
+                assert spot.mean == estimate.mean
+                points += 1
+    assert points == sum(estimate is not None for estimate in expected.values())
+
+
+def test_any_value_is_traced_by_size(small_store: Path) -> None:
+    snapshot = read_snapshot(small_store)
+    panels = trace_sizes(snapshot.rows, read_success, zero=True)
+    assert [panel.title for panel in panels] == ["onemax", "trap:order=4", "nk:k=2"]
+    assert {spot.mean for panel in panels for one in panel.curves for spot in one.spots} == {1.0}
+    assert [spot.x for spot in panels[1].curves[0].spots] == [12, 16, 20]
 
 
 def test_phases_add_up(small_store: Path) -> None:
@@ -110,7 +134,7 @@ def test_thinning_keeps_both_ends(count: int, most: int) -> None:
     ("low", "high"), [(1, 1e6), (3, 70), (200, 2000), (40, 60), (1e-4, 3e-4), (5, 5), (1e-7, 1e5)]
 )
 def test_there_are_ticks_within_reach(low: float, high: float) -> None:
-    ticks = choose_ticks([high, low])
+    ticks = choose_log_ticks([high, low])
     inside = [tick for tick in ticks if low <= tick <= high]
     assert len(inside) <= 14
     if high / low >= 2:
@@ -119,45 +143,13 @@ def test_there_are_ticks_within_reach(low: float, high: float) -> None:
 
 
 def test_axes_of_roots_have_round_ticks() -> None:
-    assert choose_roots(57_000) == [0, 2000, 10_000, 20_000, 50_000]
+    assert choose_root_ticks(57_000) == [0, 2000, 10_000, 20_000, 50_000]
     for high in (1.0, 1.03, 7, 33, 999, 2e6):
-        ticks = choose_roots(high)
+        ticks = choose_root_ticks(high)
         assert ticks[0] == 0
         assert ticks == sorted(set(ticks))
         assert 2 <= len(ticks) <= 8
         assert ticks[-1] <= high
-
-
-def test_a_course_knows_whose_turn_it_was() -> None:
-    trace: dict[str, list[float]] = {
-        "generation": [1, 2, 3, 4],
-        "evaluations": [32, 48, 112, 128],
-        "best": [3.0, 3.0, 5.0, 5.0],
-        "mean": [1.0, 2.0, 1.0, 2.5],
-    }
-    alone = Course("rbm", None, trace)
-    assert (alone.takes_turns, alone.turns, alone.finder) == (False, {0: [0, 1, 2, 3]}, 0)
-    turns = Course("rbm", 6.0, trace | {"population": [32.0, 32.0, 64.0, 32.0]}, "seed 2")
-    assert turns.turns == {32: [0, 1, 3], 64: [2]}
-    assert turns.finder == 64
-    assert turns.label == "rbm, seed 2"
-    assert Course("rbm", None, turns.trace, found_by=32).finder == 32
-    frame = frame_courses([alone, turns])
-    assert frame.evaluations >= 128
-    assert frame.fitness[0] < 1
-    assert frame.fitness[1] > 6
-
-
-def test_one_value_alone_has_axes() -> None:
-    trace: dict[str, list[float]] = {
-        "generation": [1],
-        "evaluations": [0],
-        "best": [0.0],
-        "mean": [math.inf],
-    }
-    frame = frame_courses([Course("rbm", None, trace)])
-    assert frame.evaluations > 0
-    assert -math.inf < frame.fitness[0] < frame.fitness[1] < math.inf
 
 
 def test_bounds_that_are_not_known_are_not_shown() -> None:

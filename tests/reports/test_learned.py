@@ -1,71 +1,22 @@
-"""What a model learned: couplings against enumeration, captured blocks by hand, runs repeated."""
+"""What models learned: pairs and captured blocks by hand, and stored runs that are repeated."""
 
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from harmonium import BOA, EDA, HIFF, NK, RBM, UMDA, OneMax, Trap, run
-from harmonium.models.kernels.rbm import Machine
-from harmonium.models.rbm import FittedRBM
-from harmonium.reports import learned
-from harmonium.reports.learned import (
-    CONTEXTS,
-    Learning,
-    Units,
-    choose_runs,
-    find_couplings,
-    find_edges,
-    mark_pairs,
-    repeat_runs,
-)
+from harmonium import BOA, EDA, HIFF, NK, RBM, UMDA, OneMax, Stop, Trap, run
+from harmonium.reports import learned, repeats
+from harmonium.reports.learned import Learning, Units, mark_pairs
+from harmonium.reports.repeats import Known, choose_runs, repeat_runs
+from tests.algorithms.one_plus_one import OnePlusOne
+from tests.reports.customs import Steady
 from tests.reports.stores import read_snapshot
 
-SILENT = "onemax is left out: each bit counts alone, so there are no true pairs to find."
-
-
-def make_rbm(length: int, hidden: int, scale: float, seed: int = 1) -> FittedRBM:
-    rng = np.random.default_rng(seed)
-    machine = Machine(
-        (scale * rng.normal(size=(length, hidden))).astype(np.float32),
-        rng.normal(size=length).astype(np.float32),
-        rng.normal(size=hidden).astype(np.float32),
-    )
-    parents = rng.integers(0, 2, (40, length), dtype=np.uint8)
-    return FittedRBM(machine, parents, 1, False, {})
-
-
-@pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
-def test_couplings_are_log_odds_ratios(scale: float) -> None:
-    fitted = make_rbm(6, 4, scale)
-    couplings = find_couplings(fitted)
-    contexts = fitted.parents[:CONTEXTS]
-    for one in range(6):
-        for other in range(6):
-            if one == other:
-                assert couplings[one, other] == 0
-                continue
-            energies = {}
-            for bits in ((0, 0), (0, 1), (1, 0), (1, 1)):
-                rows = contexts.copy()
-                rows[:, [one, other]] = bits
-                energies[bits] = fitted.free_energy(rows)  # P(v) ∝ exp(-F(v))
-            ratio = energies[0, 1] + energies[1, 0] - energies[0, 0] - energies[1, 1]
-            assert couplings[one, other] == pytest.approx(abs(ratio.mean()), rel=1e-5, abs=1e-6)
-
-
-def test_couplings_of_extreme_weights_are_numbers() -> None:
-    couplings = find_couplings(make_rbm(10, 8, 1000.0))
-    assert np.isfinite(couplings).all()
-    assert np.array_equal(couplings, couplings.T)
-
-
-def test_bits_without_a_common_unit_are_not_coupled() -> None:
-    fitted = make_rbm(4, 2, 1.0)
-    fitted.machine.W[:] = [[1, 0], [2, 0], [0, 3], [0, 1]]
-    assert (find_couplings(fitted) > 0).tolist() == mark_pairs(((0, 1), (2, 3)), 4).tolist()
+NOT_SCORABLE = "onemax is left out: each bit counts alone, so there are no true pairs to find."
 
 
 def test_pairs_of_overlapping_groups() -> None:
@@ -73,15 +24,6 @@ def test_pairs_of_overlapping_groups() -> None:
     pairs = {(int(one), int(other)) for one, other in np.argwhere(marked) if one < other}
     assert pairs == {(0, 1), (0, 2), (1, 2), (2, 3)}
     assert np.array_equal(marked, marked.T)
-
-
-def test_edges_go_from_parent_to_child() -> None:
-    rng = np.random.default_rng(1)
-    parents = rng.integers(0, 2, (400, 4), dtype=np.uint8)
-    parents[:, 3] = parents[:, 1]
-    fitted = BOA().fit(parents, rng)
-    (edge,) = fitted.edges
-    assert np.argwhere(find_edges(fitted, 4)).tolist() == [list(edge)]
 
 
 def test_units_that_capture_a_block() -> None:
@@ -111,9 +53,9 @@ def test_traps_are_learned(model: RBM | BOA, population: int) -> None:
     learning = Learning(problem)
     result = run(problem, EDA(model, population=population), seed=1, callback=learning)
     assert result.solved
-    assert len(learning.steps) == result.generations
-    best = max(step.recall for step in learning.steps)
-    last = learning.steps[-1]
+    assert len(learning.scores) == result.generations
+    best = max(score.recall or 0.0 for score in learning.scores)
+    last = learning.scores[-1]
     assert best > 0.7
     assert last.precision is not None
     assert last.precision > 0.7 > 5 * learning.density
@@ -132,11 +74,11 @@ def test_following_a_run_does_not_change_it() -> None:
 
 
 @pytest.mark.parametrize("model", [UMDA(), BOA()], ids=str)
-def test_nothing_is_noted_without_structure_or_pairs(model: UMDA | BOA) -> None:
+def test_nothing_is_scored_without_structure_or_pairs(model: UMDA | BOA) -> None:
     problem = OneMax(10) if isinstance(model, BOA) else Trap(length=8, order=4)
     learning = Learning(problem)
     run(problem, EDA(model, population=40), seed=1, callback=learning)
-    assert not learning.steps
+    assert not learning.scores
 
 
 def test_density_is_the_share_of_true_pairs() -> None:
@@ -148,9 +90,9 @@ def test_density_is_the_share_of_true_pairs() -> None:
 
 def test_stored_runs_are_repeated_as_they_were(small_store: Path) -> None:
     snapshot = read_snapshot(small_store)
-    known: dict[str, Learning | None] = {}
+    known: Known = {}
     shown, remarks = repeat_runs(snapshot, known)
-    assert remarks == [SILENT]
+    assert remarks == [NOT_SCORABLE]
     assert [one.name for one in shown] == [
         *(
             "trap:order=4, n = 20: rbm",
@@ -160,28 +102,30 @@ def test_stored_runs_are_repeated_as_they_were(small_store: Path) -> None:
         *("nk:k=2, n = 12: rbm", "nk:k=2, n = 12: boa", "nk:k=2, n = 12: boa-rtr"),
     ]
     for single in choose_runs(snapshot.singles):
-        if learning := known.get(single.trial.key):
-            assert learning.steps[-1].generation == single.outcome.figures.generations
+        learning = known.get(single.trial.key)
+        if isinstance(learning, Learning):
+            assert learning.last.generation == single.outcome.figures.generations
+            assert learning.last.evaluations == single.outcome.figures.evaluations
     again, _ = repeat_runs(snapshot, known, budget=0.0)
     assert [one.learning for one in again] == [one.learning for one in shown]
 
 
-def test_what_is_left_out_is_said(small_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_is_reported(small_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = read_snapshot(small_store)
     shown, remarks = repeat_runs(snapshot, {}, budget=0.0)
     assert not shown
     assert len(remarks) == 1 + 6
     assert remarks[1] == (
-        "trap:order=4, n = 20: rbm is left out; the 0 CPU seconds for such runs were over."
+        "trap:order=4, n = 20: rbm is left out; the 0 CPU seconds for repeated runs were spent."
     )
-    monkeypatch.setattr(learned, "MAX_LENGTH", 11)
+    monkeypatch.setattr(repeats, "MAX_LENGTH", 11)
     shown, remarks = repeat_runs(snapshot, {})
     assert {one.problem for one in shown} == {"nk:k=2, n = 10"}
     assert len(remarks) == 1 + 3
     assert "more than 11 bits" in remarks[1]
 
 
-def test_a_run_that_goes_otherwise_is_left_out(small_store: Path) -> None:
+def test_a_run_that_differs_from_the_stored_one_is_left_out(small_store: Path) -> None:
     snapshot = read_snapshot(small_store)
     singles = []
     for single in snapshot.singles:
@@ -192,11 +136,43 @@ def test_a_run_that_goes_otherwise_is_left_out(small_store: Path) -> None:
         singles.append(replace(single, outcome=outcome._replace(figures=changed)))
     shown, remarks = repeat_runs(replace(snapshot, singles=tuple(singles)), {})
     assert not shown
-    assert remarks[0] == SILENT
-    assert all("goes otherwise than it was stored" in remark for remark in remarks[1:])
+    assert remarks[0] == NOT_SCORABLE
+    assert all("differs from the stored one" in remark for remark in remarks[1:])
 
 
 def test_a_run_ends_when_its_time_is_over() -> None:
     problem = Trap(length=20, order=5)
     result = run(problem, EDA(BOA(), population=500), seed=1, callback=Learning(problem, -math.inf))
     assert result.stopped_by == "callback"
+
+
+def test_a_repeated_run_without_models_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Trap(length=20, order=5)
+    end = time.process_time() + 60
+    umda = run(problem, EDA(UMDA(), population=100), seed=1, callback=Learning(problem, end))
+    assert (umda.stopped_by, umda.generations) == ("callback", 1)  # its model offers nothing
+    monkeypatch.setattr(learned, "MAX_STEPS_WITHOUT_MODEL", 50)
+    ea = run(problem, OnePlusOne(), seed=1, callback=Learning(problem, end))
+    assert (ea.stopped_by, ea.evaluations) == ("callback", 50)
+    whole = run(problem, OnePlusOne(), stop=Stop(max_evaluations=90), callback=Learning(problem))
+    assert whole.evaluations == 90  # a run that is only followed is never ended
+
+
+def test_a_model_is_scored_once() -> None:
+    problem, learning = Trap(length=8, order=4), Learning(Trap(length=8, order=4))
+    result = run(problem, Steady(), seed=1, stop=Stop(max_evaluations=200), callback=learning)
+    assert result.generations is None
+    assert 1 < len(learning.scores) <= 1 + (200 - 60) / 20 + 1
+
+
+def test_generations_of_interleaved_populations_are_their_own() -> None:
+    problem = Trap(length=16, order=4)
+    learning = Learning(problem)
+    result = run(problem, EDA(BOA()), seed=1, callback=learning)
+    assert learning.interleaved
+    assert learning.population == result.best_found_by
+    steps = [step.population for step in result.trace]
+    assert len(result.trace) < 1000
+    for size in set(steps):
+        mine = [one.generation for one in learning.scores if one.population == size]
+        assert mine == list(range(1, steps.count(size)))

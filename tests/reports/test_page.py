@@ -48,14 +48,14 @@ def test_summary_on_the_page_equals_the_export(small_store: Path, small_document
         exported = list(list_rows(read_rows(store)[1]))
     shown = small_document.table("summary")
     assert len(shown) == len(exported) == 19
-    metrics = set(shown[0]) - {"problem", "size", "model", "solved", "state"}
+    metrics = set(shown[0]) - {"family", "size", "name", "solved", "state"}
     assert metrics == {
         *("population", "evaluations", "unique_evaluations", "generations"),
         *("cpu_total", "cpu_building"),
     }
     for row, plain in zip(shown, exported, strict=True):
-        assert row["problem"].text == plain["problem"]
-        assert row["model"].text == plain["model"]
+        assert row["family"].text == plain["family"]
+        assert row["name"].text == plain["name"]
         assert row["state"].text == plain["state"] == "done"
         assert read_value(row["size"]) == plain["size"]
         assert read_value(row["solved"]) == plain["solved"]
@@ -70,7 +70,7 @@ def test_exponents_on_the_page_equal_the_export(
 ) -> None:
     with Store.open(small_store) as store:
         exported = {
-            (plain["problem"], plain["model"], plain["metric"]): plain
+            (plain["family"], plain["name"], plain["metric"]): plain
             for plain in list_laws(fit_laws(read_rows(store)[1]))
         }
     shown = small_document.table("scaling")
@@ -78,7 +78,7 @@ def test_exponents_on_the_page_equal_the_export(
     checked = 0
     for row in shown:
         for metric in ("evaluations", "cpu_total", "cpu_building", "population"):
-            plain = exported[row["problem"].text, row["model"].text, metric]
+            plain = exported[row["family"].text, row["name"].text, metric]
             assert read_value(row[metric]) == plain["exponent"]
             assert read_value(row[metric], "low") == know(plain["exponent_low"])
             assert read_value(row[metric], "high") == know(plain["exponent_high"])
@@ -95,7 +95,7 @@ def test_exponents_stand_in_the_legends(small_store: Path, small_document: Docum
     charts = small_document.find("script", id="charts")[0].text
     for law in laws:
         if law.metric in ("evaluations", "cpu_total", "population", "cpu_building"):
-            assert f"{law.model}  n^{format_exponent(law.exponent)}" in charts
+            assert f"{law.name}  n^{format_exponent(law.exponent)}" in charts
 
 
 def test_the_head_says_what_was_run(small_store: Path, small_document: Document) -> None:
@@ -151,9 +151,9 @@ def test_names_are_text_and_never_markup(evil_page: Path) -> None:
     assert not document.find("img")
     assert not any("onerror" in element.attributes for element in document.elements)
     switches = document.find("input", type="checkbox")
-    models = [switch.attributes.get("data-model") for switch in switches]
-    assert models[:4] == ["umda", HOSTILE, QUOTES, LONG]
-    assert [row["model"].text for row in document.table("summary")[:4]] == models[:4]
+    names = [switch.attributes.get("data-algorithm") for switch in switches]
+    assert names[:4] == ["umda", HOSTILE, QUOTES, LONG]
+    assert [row["name"].text for row in document.table("summary")[:4]] == names[:4]
     charts = json.loads(document.find("script", id="charts")[0].text)
     assert QUOTES in json.dumps(charts, ensure_ascii=False).replace('\\"', '"')
     assert "<" not in document.find("script", id="charts")[0].text
@@ -168,8 +168,10 @@ def test_a_store_without_a_study_is_refused(tmp_path: Path) -> None:
 
 def test_a_study_without_trials_has_a_page(tmp_path: Path) -> None:
     document = read_report(fill_store(tmp_path / "none.db", SMALL, trials=0))
-    assert text_of(document, "lead") == "Nothing is measured yet. 19 of 19 rows are still to come."
-    assert "A snapshot of a study that is not finished: 0 of 19 rows" in document.page
+    assert (
+        text_of(document, "lead") == "Nothing is measured yet. 19 of 19 rows are not finished yet."
+    )
+    assert "A snapshot of an unfinished study: 0 of 19 rows" in document.page
     assert not document.find("figure")
     assert {row["state"].text for row in document.table("summary")} == {"waiting"}
 
@@ -181,13 +183,13 @@ def test_a_study_half_done_has_a_page_that_says_so(tmp_path: Path) -> None:
     assert 0 < done < 19
     states = [row["state"].text for row in document.table("summary")]
     assert states.count("done") == done
-    assert f"{19 - done} of 19 rows are still to come." in text_of(document, "lead")
+    assert f"{19 - done} of 19 rows are not finished yet." in text_of(document, "lead")
     assert document.find("figure", id="figure-evaluations")
 
 
 def test_one_size_has_a_page_without_exponents(tmp_path: Path) -> None:
     document = read_report(fill_store(tmp_path / "one.db", ONE_SIZE))
-    assert "An exponent needs two sizes" in document.page
+    assert "An exponent needs two solved sizes" in document.page
     assert not document.find("table", id="table-scaling")
     assert "(at 12 bits" in text_of(document, "lead")
     assert "n^" not in document.find("script", id="charts")[0].text
@@ -195,7 +197,7 @@ def test_one_size_has_a_page_without_exponents(tmp_path: Path) -> None:
 
 def test_nothing_solved_has_a_page_that_says_so(tmp_path: Path) -> None:
     document = read_report(fill_store(tmp_path / "unsolved.db", UNSOLVED))
-    assert text_of(document, "lead") == "No problem of this study was solved by any model."
+    assert text_of(document, "lead") == "No algorithm solved any problem of this study."
     assert "trap:order=5, n = 40, 50: umda was not solved within population 16." in document.page
     for row in document.table("summary"):
         assert row["state"].text == "not solved within population 16"
@@ -204,13 +206,17 @@ def test_nothing_solved_has_a_page_that_says_so(tmp_path: Path) -> None:
 
 def test_a_grid_has_a_page(grid_store: Path) -> None:
     document = read_report(grid_store)
-    assert "Of all runs on trap:order=4, solved were: umda " in text_of(document, "lead")
+    assert "Of all runs on trap:order=4, umda solved " in text_of(document, "lead")
     assert document.find("figure", id="figure-solved")
+    assert document.find("figure", id="figure-expected")
+    for row in document.table("summary"):
+        share = row["solved"].text.split("/")
+        assert float(row["success_rate"].attributes["data-value"]) == int(share[0]) / int(share[1])
     assert not document.find("input", id="paper")
     assert len(document.table("summary")) == 12
 
 
-def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_page_is_written_in_one_step(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         write_page(tmp_path / "nowhere" / "page.html", "text")
     (tmp_path / "page.html").mkdir()

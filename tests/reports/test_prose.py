@@ -1,4 +1,4 @@
-"""The words of a report are true of its numbers, whatever the numbers are."""
+"""The sentences of a report agree with its numbers, whatever these are."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harmonium import BOA, EDA, UMDA, OneMax
 from harmonium.reports.prose import (
-    compare_models,
+    compare_algorithms,
     describe_unsolved,
     join_words,
     judge,
@@ -22,11 +22,11 @@ from harmonium.studies.summary import METRICS, Estimate, Row
 from tests.reports.stores import read_snapshot
 
 SIZES = (10, 20, 30)
-MODELS = ("one", "two", "three")
+NAMES = ("one", "two", "three")
 
 
 def make_row(
-    model: str,
+    name: str,
     size: int,
     evaluations: float,
     *,
@@ -43,9 +43,9 @@ def make_row(
     return Row(
         family="onemax",
         size=size,
-        model=model,
+        name=name,
         problem=OneMax(size),
-        eda=EDA(BOA() if model == "one" else UMDA(), population=16),
+        algorithm=EDA(BOA() if name == "one" else UMDA(), population=16),
         given=None,
         state=state,
         reason="not solved within population 16" if state == "not solved" else "",
@@ -60,14 +60,14 @@ def make_row(
 
 @given(st.lists(st.integers(1, 50), min_size=9, max_size=9))
 def test_the_verdict_is_what_the_numbers_say(numbers: list[int]) -> None:
-    means = np.array(numbers, dtype=float).reshape(len(SIZES), len(MODELS))
+    means = np.array(numbers, dtype=float).reshape(len(SIZES), len(NAMES))
     rows = [
-        make_row(model, size, means[i, j])
+        make_row(name, size, means[i, j])
         for i, size in enumerate(SIZES)
-        for j, model in enumerate(MODELS)
+        for j, name in enumerate(NAMES)
     ]
     (verdict,) = judge(rows, "evaluations")
-    best = MODELS.index(verdict.best.model)
+    best = NAMES.index(verdict.best.name)
     assert means[-1, best] == means[-1].min()
     since = SIZES.index(verdict.since)
     assert (means[since:, best] == means[since:].min(axis=1)).all()
@@ -97,31 +97,31 @@ def test_from_which_size_on() -> None:
     assert describe(200, 200, 200) == "onemax (at every size, 10 to 30 bits)"  # the other one
 
 
-def test_overlapping_intervals_are_said() -> None:
+def test_overlapping_intervals_are_reported() -> None:
     rows = [make_row("one", 10, 90, spread=20), make_row("two", 10, 100, spread=20)]
     assert (
         judge(rows, "evaluations")[0].describe() == "onemax (at 10 bits, though intervals overlap)"
     )
 
 
-def test_only_sizes_that_all_models_are_done_with_are_compared() -> None:
-    rows = [make_row(model, size, 10 * size) for size in (10, 20) for model in ("one", "two")]
+def test_only_sizes_that_all_algorithms_have_finished_are_compared() -> None:
+    rows = [make_row(name, size, 10 * size) for size in (10, 20) for name in ("one", "two")]
     rows += [make_row("one", 30, 1), make_row("two", 30, 1, state="running")]
     assert judge(rows, "evaluations")[0].sizes == (10, 20)
     assert judge([rows[0], replace(rows[1], state="waiting")], "evaluations") == []
 
 
-def test_a_model_that_was_not_solved_cannot_be_best() -> None:
+def test_an_algorithm_that_solved_nothing_cannot_be_best() -> None:
     rows = [make_row("one", 10, 500), make_row("two", 10, 1, state="not solved")]
     (verdict,) = judge(rows, "evaluations")
-    assert verdict.best.model == "one"
-    assert verdict.compare() == "one 500 evaluations, no other model was solved"
+    assert verdict.best.name == "one"
+    assert verdict.compare() == "one 500 evaluations, no other algorithm solved it"
     assert describe_unsolved(rows) == ["onemax, n = 10: two was not solved within population 16."]
 
 
-def test_how_much_is_said_at_the_largest_size() -> None:
+def test_costs_are_compared_at_the_largest_size() -> None:
     rows = [make_row("one", 10, 200, cpu=3.0), make_row("two", 10, 500, cpu=0.5)]
-    assert compare_models(rows) == [
+    assert compare_algorithms(rows) == [
         "onemax, n = 10: one 200 evaluations, next two with 500 (2.5 times that); "
         "two 0.50 CPU seconds, next one with 3.0 (6.0 times that)."
     ]
@@ -140,13 +140,13 @@ def test_the_lead_of_a_real_study(small_store: Path) -> None:
     assert lead.index("fewest") < lead.index("least")
 
 
-def test_one_model_alone_has_a_lead(small_store: Path) -> None:
+def test_one_algorithm_alone_has_a_lead(small_store: Path) -> None:
     snapshot = read_snapshot(small_store)
-    rows = tuple(row for row in snapshot.rows if (row.model, row.family) == ("boa", "onemax"))
+    rows = tuple(row for row in snapshot.rows if (row.name, row.family) == ("boa", "onemax"))
     lead = write_lead(replace(snapshot, rows=rows))
     first, last = (row.samples["evaluations"].mean() for row in rows)
     assert lead == (
-        f"On onemax boa needed {first:,.0f} evaluations at 40 bits and {last:,.0f} evaluations at "
+        f"On onemax, boa needed {first:,.0f} evaluations at 40 bits and {last:,.0f} evaluations at "
         "60 bits."
     )
 
@@ -160,12 +160,12 @@ def test_words_are_joined(words: list[str], joined: str) -> None:
 
 
 def test_laws_that_are_all_but_parallel_do_not_cross() -> None:
-    def make(model: str, slope: float, spread: float) -> Law:
+    def make(name: str, slope: float, spread: float) -> Law:
         slopes = slope + spread * np.linspace(-1, 1, 2001)
-        lines = np.column_stack([np.full(2001, 0.0 if model == "one" else 0.5), slopes])
+        lines = np.column_stack([np.full(2001, 0.0 if name == "one" else 0.5), slopes])
         lines[0, 1] = slope
         estimate = Estimate(slope, slopes.min(), slopes.max())
-        return Law("nk:k=4", model, "evaluations", (18, 26), 1.0, estimate, None, lines)
+        return Law("nk:k=4", name, "evaluations", (18, 26), 1.0, estimate, None, lines)
 
     one, two = make("one", 5.63, 0.0), make("two", 5.62, 3.0)  # they cross at n = e^50
     assert find_crossings([one, two]) == []

@@ -1,4 +1,4 @@
-"""The page of single runs."""
+"""The page of one or more runs on a problem."""
 
 import json
 from pathlib import Path
@@ -11,12 +11,12 @@ from harmonium import BOA, EDA, HIFF, NK, RBM, UMDA, OneMax, Result, Trap, run
 from harmonium.bits import Bits, Fitness
 from harmonium.problems import ProblemSpec
 from harmonium.reports import Learning, write_run_report
-from harmonium.reports.run_page import MOST, write_run_lead
+from harmonium.reports.run_page import MAX_DRAWN_RUNS, write_run_lead
 from tests.reports.stores import HOSTILE, Document
 
 
 class Hostile:
-    """A problem of the user's own, without structure or known optimum."""
+    """A custom problem, without structure or known optimum."""
 
     length, optimum = 12, None
 
@@ -49,7 +49,7 @@ def test_one_run(results: list[tuple[Result, Learning]], tmp_path: Path) -> None
     assert not document.find("input")  # one run: nothing to switch
     trace = document.table("trace")
     assert [float(row["best"].attributes["data-value"]) for row in trace] == [
-        generation.best for generation in result.trace
+        step.best for step in result.trace
     ]
     assert len(document.table("runs")) == 1
 
@@ -61,10 +61,10 @@ def test_runs_side_by_side(results: list[tuple[Result, Learning]], tmp_path: Pat
     assert "2 of 2 runs solved." in document.page
     assert len(document.find("input", type="checkbox")) == 2
     assert not document.find("figure", id="figure-learned")
-    assert "Not shown: nothing followed the runs" in document.page
+    assert "Not shown: no `Learning` followed the runs" in document.page
 
 
-def test_a_problem_of_one_s_own(tmp_path: Path) -> None:
+def test_a_custom_problem(tmp_path: Path) -> None:
     problem = Hostile()
     result = run(problem, EDA(BOA(), population=40), seed=1)
     object.__setattr__(result, "problem", HOSTILE)
@@ -73,21 +73,21 @@ def test_a_problem_of_one_s_own(tmp_path: Path) -> None:
     assert document.find("h1")[0].text == HOSTILE
     assert len(document.find("script")) == 4
     assert f"Ended by {result.stopped_by}." in document.page
-    assert "Not shown: the problem does not tell which of its bits belong together." in (
-        document.page
-    )
+    assert "Not shown: the problem does not state which of its bits interact" in document.page
 
 
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
-        (HIFF(length=8), "any two bits are together in some block (the whole string is one)"),
+        (HIFF(length=8), "any two bits share a block (the whole string is one)"),
         (OneMax(length=8), "each bit counts alone"),
-        (NK(length=4, k=2), "any two bits are together in some block, so"),
+        (NK(length=4, k=2), "any two bits share a block, so"),
     ],
     ids=str,
 )
-def test_what_cannot_be_scored_is_said(problem: ProblemSpec, words: str, tmp_path: Path) -> None:
+def test_what_cannot_be_scored_is_explained(
+    problem: ProblemSpec, words: str, tmp_path: Path
+) -> None:
     learning = Learning(problem)
     result = run(problem, EDA(BOA(), population=40), seed=1, callback=learning)
     write_run_report(tmp_path / "run.html", problem, [result], [learning])
@@ -96,17 +96,17 @@ def test_what_cannot_be_scored_is_said(problem: ProblemSpec, words: str, tmp_pat
     assert not document.find("figure", id="figure-learned")
 
 
-def test_a_model_without_pairs_is_said(tmp_path: Path) -> None:
+def test_a_model_without_pairs_is_explained(tmp_path: Path) -> None:
     problem = Trap(length=12, order=4)
     learning = Learning(problem)
     result = run(problem, EDA(UMDA(), population=40), seed=1, callback=learning)
     write_run_report(tmp_path / "run.html", problem, [result], [learning])
-    assert "Not shown: only RBMs and BOA tell" in (tmp_path / "run.html").read_text("utf-8")
+    assert "Not shown: no model was built that offers" in (tmp_path / "run.html").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
-def turns() -> list[tuple[Result, Learning]]:
-    """Three runs of RBM and of BOA, each with populations that take turns."""
+def interleaved() -> list[tuple[Result, Learning]]:
+    """Three runs of RBM and of BOA, each with interleaved populations."""
     problem = Trap(length=16, order=4)
     runs = []
     for model in (RBM(), BOA()):
@@ -131,49 +131,51 @@ def list_values(spec: Any) -> list[list[dict[str, Any]]]:
     return [data["values"] if "values" in data else named[data["name"]] for data in layers]
 
 
-def test_populations_in_turns_have_lines_of_their_own(
-    turns: list[tuple[Result, Learning]], tmp_path: Path
+def test_each_of_interleaved_populations_has_a_line(
+    interleaved: list[tuple[Result, Learning]], tmp_path: Path
 ) -> None:
-    result, learning = turns[0]
-    document, charts = read_charts(turns[:1], tmp_path / "one.html")
+    result, learning = interleaved[0]
+    document, charts = read_charts(interleaved[:1], tmp_path / "one.html")
     means = list_values(charts["convergence-1"])[1]
-    sizes = {generation.facts["population"] for generation in result.trace}
+    sizes = {step.population for step in result.trace}
+    assert len(sizes) > 1
     assert {value["population"] for value in means} == sizes
     assert len(means) == len(result.trace)
     for size in sizes:
         mine = [value for value in means if value["population"] == size]
         assert [value["end"] for value in mine] == [False] * (len(mine) - 1) + [True]
-        assert mine[0]["finder"] == (size == result.population)
+        assert mine[0]["finder"] == (size == result.best_found_by)
     assert charts["convergence-1"]["layer"][1]["encoding"]["x"]["field"] == "evaluations"
-    assert learning.population == result.population
+    assert learning.population == result.best_found_by
     assert len(learning.course) == sum(value["finder"] for value in means) - 1  # the first: random
     (row,) = document.table("learned")
-    assert float(row["population"].attributes["data-value"]) == result.population
+    assert float(row["population"].attributes["data-value"]) == result.best_found_by
 
 
-def test_many_runs_in_turns_stay_legible(
-    turns: list[tuple[Result, Learning]], tmp_path: Path
+def test_many_runs_with_interleaved_populations_stay_legible(
+    interleaved: list[tuple[Result, Learning]], tmp_path: Path
 ) -> None:
-    document, charts = read_charts(turns, tmp_path / "many.html")
-    switches = [box.attributes["data-model"] for box in document.find("input", type="checkbox")]
+    document, charts = read_charts(interleaved, tmp_path / "many.html")
+    switches = [box.attributes["data-algorithm"] for box in document.find("input", type="checkbox")]
     assert switches == ["rbm", "boa"]
     assert {"convergence-1", "convergence-2"} < set(charts)
-    for panel, mine in (("convergence-1", turns[:3]), ("convergence-2", turns[3:])):
+    for panel, mine in (("convergence-1", interleaved[:3]), ("convergence-2", interleaved[3:])):
         _, means, *_ = list_values(charts[panel])
         assert all(value["finder"] for value in means)
-        assert {value["population"] for value in means} == {one.population for one, _ in mine}
+        assert {value["population"] for value in means} == {one.best_found_by for one, _ in mine}
     panels = ["learned-1", "learned-2", "learned-3"]
     assert [charts[panel]["title"] for panel in panels] == [
         *("Precision", "Recall", "Hidden units with a block")
     ]
     middle = [
-        sorted(mine, key=lambda pair: pair[0].evaluations)[1][0] for mine in (turns[:3], turns[3:])
+        sorted(mine, key=lambda pair: pair[0].evaluations)[1][0]
+        for mine in (interleaved[:3], interleaved[3:])
     ]
-    shown = [f"{one.model}, seed {one.seed}" for one in middle]
+    shown = [f"{one.label}, seed {one.seed}" for one in middle]
     chance, *_ = list_values(charts["learned-1"])
     assert list(dict.fromkeys(value["run"] for value in chance)) == shown
-    assert {value["chance"] for value in chance} == {turns[0][1].density}
-    assert f"the middle one by evaluations: {'; '.join(shown)}." in document.page
+    assert {value["chance"] for value in chance} == {interleaved[0][1].density}
+    assert f"the median by evaluations: {'; '.join(shown)}." in document.page
 
 
 def test_a_title_breaks_between_settings(
@@ -186,14 +188,16 @@ def test_a_title_breaks_between_settings(
 
 def test_many_runs_are_drawn_in_part(tmp_path: Path) -> None:
     problem = OneMax(10)
-    results = [run(problem, EDA(BOA(), population=40), seed=seed) for seed in range(MOST + 2)]
+    results = [
+        run(problem, EDA(BOA(), population=40), seed=seed) for seed in range(MAX_DRAWN_RUNS + 2)
+    ]
     write_run_report(tmp_path / "many.html", problem, results)
     document = Document((tmp_path / "many.html").read_text("utf-8"))
-    assert f"Drawn are the first {MOST} runs." in document.page
-    assert len(document.table("runs")) == MOST + 2
+    assert f"The charts show the first {MAX_DRAWN_RUNS} runs." in document.page
+    assert len(document.table("runs")) == MAX_DRAWN_RUNS + 2
     others = [run(problem, EDA(UMDA(), population=40), seed=seed) for seed in range(4)]
     write_run_report(tmp_path / "both.html", problem, [*results, *others])
     both = Document((tmp_path / "both.html").read_text("utf-8"))
-    assert f"Drawn are the first {MOST // 2} runs of each model." in both.page
+    assert f"The charts show the first {MAX_DRAWN_RUNS // 2} runs of each algorithm." in both.page
     solved = sum(result.solved for result in results)
-    assert f"boa, solved in {solved} of {MOST + 2} runs, took" in write_run_lead(results)
+    assert f"boa, solved in {solved} of {MAX_DRAWN_RUNS + 2} runs, took" in write_run_lead(results)

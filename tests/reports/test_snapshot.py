@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from harmonium.reports.snapshot import take_snapshot
-from harmonium.studies import Store
+from harmonium.studies import Store, parse_study
 from harmonium.studies.driver import bind
 from harmonium.studies.export import list_trials
-from harmonium.studies.study import read_study
 from tests.reports.stores import ONE_SIZE, SMALL, fill_store, read_snapshot
 from tests.studies.made import make_failure, make_outcome, make_record, make_trial
 
@@ -38,7 +37,7 @@ def test_the_overview_knows_failures_hosts_and_environments(tmp_path: Path) -> N
 
 
 def test_the_version_changes_with_what_is_stored(tmp_path: Path) -> None:
-    study = read_study(SMALL, "small", None)
+    study = parse_study(SMALL, "small")
     with Store.create(tmp_path / "made.db") as store:
         versions = [store.version()]
         bind(study, store)
@@ -71,15 +70,15 @@ def test_the_result_of_a_trial(tmp_path: Path) -> None:
 
 def test_the_courses_are_those_of_the_largest_sizes(small_store: Path) -> None:
     snapshot = read_snapshot(small_store)
-    assert [(one.family, one.size, one.model) for one, _ in snapshot.courses] == [
-        *(("onemax", 60, model) for model in ("rbm", "boa")),
-        *(("trap:order=4", 20, model) for model in ("rbm", "boa", "boa-rtr")),
-        *(("nk:k=2", 12, model) for model in ("rbm", "boa", "boa-rtr")),
+    assert [(one.family, one.size, one.name) for one, _ in snapshot.courses] == [
+        *(("onemax", 60, name) for name in ("rbm", "boa")),
+        *(("trap:order=4", 20, name) for name in ("rbm", "boa", "boa-rtr")),
+        *(("nk:k=2", 12, name) for name in ("rbm", "boa", "boa-rtr")),
     ]
     for one, course in snapshot.courses:
         assert course.trace["best"][-1] == pytest.approx(course.optimum)
         assert course.trace["generation"][-1] == one.outcome.figures.generations
-        assert course.has_facts
+        assert course.fact_labels[0] == ("epochs" if one.name == "rbm" else "edges")
 
 
 def test_a_store_can_be_read_while_its_driver_has_it_open(tmp_path: Path) -> None:
@@ -87,4 +86,5 @@ def test_a_store_can_be_read_while_its_driver_has_it_open(tmp_path: Path) -> Non
     with Store.create(path), Store.open(path) as reader:
         snapshot = take_snapshot(reader)
     assert snapshot.complete
-    assert snapshot.models == ["rbm", "boa"]
+    assert snapshot.names == ["rbm", "boa"]
+    assert snapshot.plan == "bisect"

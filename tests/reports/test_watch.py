@@ -57,14 +57,14 @@ def test_nothing_else_is_served(small_store: Path) -> None:
         assert get_error(server.address, host="evil.example")[0] == 404
 
 
-def test_a_store_that_is_gone_is_said(tmp_path: Path) -> None:
+def test_a_missing_store_is_reported(tmp_path: Path) -> None:
     with serving(tmp_path / "none.db") as server:
         code, words = get_error(server.address)
         assert code == 503
-        assert "there is no such store" in words
+        assert "there is no such" in words
 
 
-def test_the_page_is_built_anew_only_when_the_store_has_grown(tmp_path: Path) -> None:
+def test_the_page_is_rebuilt_only_when_the_store_has_grown(tmp_path: Path) -> None:
     path = fill_store(tmp_path / "growing.db", SMALL, trials=20)
     watched = Watched(path, pause=0.0)
     first = watched.page()
@@ -75,7 +75,7 @@ def test_the_page_is_built_anew_only_when_the_store_has_grown(tmp_path: Path) ->
     assert Document(second).find("body")[0].attributes["data-version"] == watched.version()
 
 
-def test_the_page_is_not_built_more_often_than_the_pause(tmp_path: Path) -> None:
+def test_the_page_is_not_rebuilt_more_often_than_the_pause(tmp_path: Path) -> None:
     path = fill_store(tmp_path / "growing.db", SMALL, trials=20)
     watched = Watched(path, pause=1000.0)
     first, version = watched.page(), watched.version()

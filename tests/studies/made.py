@@ -1,37 +1,37 @@
 """Hand-made cases, outcomes, records and modules, so that tests of studies need no runs."""
 
-from itertools import count
-from pathlib import Path
 from typing import Any
 
-from harmonium import EDA, UMDA, OneMax, Stop
+from harmonium import ALGORITHMS, EDA, MODELS, UMDA, Algorithm, OneMax, Stop
 from harmonium.problems import AnyProblem
 from harmonium.studies.plans import Bisect, Case, Plan
 from harmonium.studies.store import Figures, Outcome
 from harmonium.studies.trial import Record, Trial
 
+KNOWN_NAMES = ", ".join([*(one.name for one in MODELS), *(one.name for one in ALGORITHMS)])
+"""Names of the models and algorithms of harmonium, as errors list them."""
+
 ENVIRONMENT = {"harmonium": "0.1.0", "python": "3"}
-_numbers = count()
 
 
 def make_case(
     plan: Plan | None = None,
     *,
     problem: AnyProblem | None = None,
-    eda: EDA | None = None,
+    algorithm: Algorithm | None = None,
     runs: int = 3,
     family: str = "onemax",
     instance: int | None = None,
-    model: str = "umda",
+    name: str = "umda",
 ) -> Case:
     problem = OneMax(20) if problem is None else problem
     return Case(
         family=family,
         size=problem.length,
         instance=instance,
-        model=model,
+        name=name,
         problem=problem,
-        eda=EDA(UMDA(), population=16) if eda is None else eda,
+        algorithm=EDA(UMDA(), population=16) if algorithm is None else algorithm,
         stop=Stop(),
         seeds=range(1, 1 + runs),
         plan=Bisect() if plan is None else plan,
@@ -47,7 +47,7 @@ def make_outcome(
     *,
     evaluations: int = 100,
     unique: int = 50,
-    generations: int = 5,
+    generations: int | None = 5,
     cpu: float = 1.0,
     memory: int = 1000,
 ) -> Outcome:
@@ -74,20 +74,22 @@ def make_record(outcome: Outcome | None = None, **changes: Any) -> Record:
     result = {
         "problem": "onemax:length=20",
         "solved": figures.solved,
-        "best_fitness": 20.0,
+        "fun": 20.0,
         "optimum": 20.0,
-        "best_bits": "1" * 20,
+        "x": "1" * 20,
         "evaluations": figures.evaluations,
+        "calls": figures.evaluations,
+        "best_found_at": 17,
         "unique_evaluations": figures.unique_evaluations,
         "generations": figures.generations,
         "stopped_by": "optimum",
         "cpu_seconds": dict(figures.cpu_seconds),
-        "wall_seconds": 1.5,
+        "seconds": 1.5,
     }
     fields: dict[str, Any] = {
         "status": outcome.status,
         "result": result if outcome.status == "done" else {},
-        "trace": {"generation": [0, 1], "best": [12.0, 20.0], "edges": [None, 3.0]},
+        "trace": make_trace(),
         "error": outcome.error,
         "environment": ENVIRONMENT,
         "host": "here",
@@ -100,11 +102,18 @@ def make_record(outcome: Outcome | None = None, **changes: Any) -> Record:
     return Record(**fields | changes)
 
 
-def write_module(folder: Path, text: str) -> str:
-    """Write a module of the user's own; return its name, which no other has."""
-    name = f"own_problem_{next(_numbers)}"
-    (folder / f"{name}.py").write_text(text, encoding="utf-8")
-    return name
+def make_trace() -> dict[str, Any]:
+    """Return a trace of two steps, as `runs.trace.to_columns` would."""
+    return {
+        "step": [0, 1],
+        "evaluations": [16, 24],
+        "calls": [16, 24],
+        "best": [12.0, 20.0],
+        "generation": [0, 1],
+        "population": [16, 16],
+        "mean": [9.0, 11.0],
+        "facts": {"edges": [None, 3.0]},
+    }
 
 
 OWN_ONEMAX = """
@@ -119,3 +128,49 @@ class Own:
         return bits.sum(axis=1)
 """
 """A module with a problem that takes any settings."""
+
+
+ONE_PLUS_ONE = """
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from harmonium import Algorithm, Search, Snapshot
+
+
+@dataclass(frozen=True)
+class OnePlusOne(Algorithm):
+    rate: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+
+    def start(self, space, seed):
+        return OnePlusOneSearch(self, space, seed)
+
+
+class OnePlusOneSearch(Search):
+    step = 0
+    best = None
+    value = -np.inf
+
+    def ask(self):
+        rng = self.rng("mutation", self.step)
+        if self.best is None:
+            return rng.integers(0, 2, (1, self.space.length), dtype=np.uint8)
+        flips = rng.random(self.space.length) < self.algorithm.rate / self.space.length
+        return (self.best ^ flips)[None].astype(np.uint8)
+
+    def tell(self, bits, fitness):
+        for row, value in zip(np.asarray(bits), np.asarray(fitness)):
+            if value >= self.value:
+                self.best, self.value = row.copy(), value
+        self.step += 1
+
+    def save(self):
+        return Snapshot({"step": self.step, "value": float(self.value)}, {"best": self.best})
+
+    def load(self, snapshot):
+        self.step, self.value = snapshot.facts["step"], snapshot.facts["value"]
+        self.best = snapshot.arrays["best"]
+"""
+"""A module with a (1+1) EA: an algorithm without a population and without generations."""

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from harmonium.problems import nk_optimum
-from harmonium.studies import Store, read_study
+from harmonium.studies import Store, parse_study
 from harmonium.studies.driver import Driver, bind, read_rows
 from harmonium.studies.engines import open_engine
 from harmonium.studies.store import Outcome
 from harmonium.studies.summary import Row
-from tests.studies.made import write_module
+from tests.modules import write_module
 
 NK = """
 name = "unknown"
@@ -24,7 +24,7 @@ runs = 2
 
 def carry_out(text: str, folder: Path) -> tuple[list[Row], list[Outcome]]:
     """Run a study in this process; return its rows and how its runs ended."""
-    study = read_study(text, "s.toml", folder)
+    study = parse_study(text, "s.toml", folder)
     with Store.create(folder / "s.db") as store:
         bind(study, store)
         with open_engine("serial", None, None) as engine:
@@ -40,7 +40,7 @@ def test_a_bisection_whose_optimum_is_not_found_fails_at_its_first_run(
     assert row.state == "failed"
     assert row.reason == (
         "ValueError: the optimum of nk:length=30,k=4 is not known, but a bisection needs one to "
-        "tell what is solved; measure given populations with [grid] and --retry-failed"
+        "tell what is solved; use the plan `grid` or `runs`, and retry failed trials"
     )
     assert [outcome.status for outcome in outcomes] == ["failed"]
 
@@ -70,6 +70,6 @@ class Own:
     assert row.state == "failed"
     assert row.reason == (
         "ValueError: fitness 18 exceeds the optimum 16, the largest possible fitness; "
-        "mend problem.optimum"
+        "correct problem.optimum"
     )
     assert outcomes[-1].error.startswith("Traceback")

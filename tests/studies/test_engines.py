@@ -171,7 +171,7 @@ def test_a_worker_that_dies_is_replaced_and_its_call_made_again(tmp_path: Path) 
 def test_a_call_that_always_kills_its_worker_is_given_up(one: Processes, tmp_path: Path) -> None:
     error = one.submit(die, tmp_path / "diary", 1000).exception(PATIENCE)
     assert isinstance(error, WorkerDied)
-    assert str(error) == "the worker died 3 times, at last with exit code 9"
+    assert str(error) == "the worker died 3 times, the last time with exit code 9"
     assert (tmp_path / "diary").stat().st_size == 3
     assert one.submit(abs, -3).result(PATIENCE) == 3
 
@@ -206,9 +206,19 @@ def test_what_cannot_travel_comes_back_as_an_exception(one: Processes) -> None:
     ("name", "workers", "scheduler", "message"),
     [
         ("threads", None, None, "unknown engine 'threads'; known: serial, processes, dask"),
-        ("serial", 2, None, "--engine serial has one worker; leave --workers out"),
-        ("serial", None, "tcp://127.0.0.1:1", "--scheduler needs --engine dask"),
-        ("dask", 2, "tcp://127.0.0.1:1", "--workers starts workers here; a --scheduler has its"),
+        ("serial", 2, None, "workers is 2; the engine serial has one"),
+        (
+            "serial",
+            None,
+            "tcp://127.0.0.1:1",
+            "scheduler is 'tcp://127.0.0.1:1'; only the engine dask has one",
+        ),
+        (
+            "dask",
+            2,
+            "tcp://127.0.0.1:1",
+            "workers and scheduler are both given; a scheduler has its own workers",
+        ),
     ],
 )
 def test_engines_that_cannot_be(

@@ -1,71 +1,27 @@
 """Plans against hand-made outcomes: no run is made here."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harmonium import EDA, UMDA
-from harmonium.studies.plans import Attempt, Bisect, Case, Fixed, Found, Plan, Walk
+from harmonium.specs import SpecError
+from harmonium.studies.plans import Bisect, Fixed, Found, Grid, Measured, Runs, Walk
 from harmonium.studies.store import Outcome
 from harmonium.studies.trial import Trial
 from tests.studies.made import make_case, make_failure, make_outcome
-
-World = Callable[[Trial], Outcome]
-"""How each trial would end."""
+from tests.studies.worlds import TWICE, finish, size_of, solved_from, tell
 
 
-@dataclass
-class Story:
-    """What a plan asked for, and what it came to."""
-
-    found: Found
-    attempts: list[Attempt] = field(default_factory=list)
-    seen: list[list[Outcome]] = field(default_factory=list)
-
-    @property
-    def populations(self) -> list[int]:
-        return [attempt.population for attempt in self.attempts]
-
-
-def tell(plan: Plan, world: World, case: Case | None = None) -> Story:
-    """Answer a plan run by run, in order, until it has seen enough; as slow as can be."""
-    case = make_case(plan) if case is None else case
-    steps = plan.start(case)
-    story = Story(Found(None))
-    try:
-        attempt = next(steps)
-        while True:
-            seen: list[Outcome] = []
-            for trial in attempt.trials:
-                seen.append(world(trial))
-                if attempt.enough(seen):
-                    break
-            story.attempts.append(attempt)
-            story.seen.append(seen)
-            attempt = steps.send(seen)
-    except StopIteration as end:
-        story.found = end.value
-    return story
-
-
-def size_of(trial: Trial) -> int:
-    assert isinstance(trial.eda.population, int)
-    return trial.eda.population
-
-
-def solved_from(threshold: int, *, evaluations: int = 10, cpu: float = 1.0) -> World:
-    """Solve from a population on; a run costs `evaluations` for each of the population."""
-
-    def world(trial: Trial) -> Outcome:
-        population = size_of(trial)
-        cost = evaluations * population
-        return make_outcome(population >= threshold, evaluations=cost, cpu=cpu)
-
-    return world
+def bounds(found: Found) -> tuple[Measured, int, int]:
+    """Return what a bisection measured, its population and the largest that did not suffice."""
+    measured = found.measured
+    assert measured is not None
+    assert measured.population is not None
+    assert measured.low is not None
+    return measured, measured.population, measured.low
 
 
 def test_populations_double_until_all_runs_are_solved_then_the_gap_is_halved() -> None:
@@ -75,7 +31,7 @@ def test_populations_double_until_all_runs_are_solved_then_the_gap_is_halved() -
     measured = story.found.measured
     assert measured is not None
     assert (measured.population, measured.low) == (104, 96)
-    assert [trial.eda.population for trial in measured.trials] == [104] * 3
+    assert [size_of(trial) for trial in measured.trials] == [104] * 3
     assert [trial.seed for trial in measured.trials] == [1, 2, 3]
     assert measured.outcomes == tuple(story.seen[-1])
 
@@ -114,10 +70,10 @@ def test_a_population_is_given_up_at_its_first_run_that_is_not_solved() -> None:
 
 
 @pytest.mark.parametrize(("tournament", "smallest"), [(2, 8), (4, 8), (5, 10), (8, 16)], ids=str)
-def test_the_smallest_population_is_never_undercut(tournament: int, smallest: int) -> None:
+def test_no_population_is_smaller_than_the_smallest(tournament: int, smallest: int) -> None:
     eda = EDA(UMDA(), population=64, tournament=tournament)
-    plan = Bisect(first=64, tolerance=1e-6)
-    story = tell(plan, solved_from(0), make_case(plan, eda=eda))
+    plan = Bisect(start=64, tolerance=1e-6)
+    story = tell(plan, solved_from(0), make_case(plan, algorithm=eda))
     assert min(story.populations) == smallest
     measured = story.found.measured
     assert measured is not None
@@ -125,14 +81,14 @@ def test_the_smallest_population_is_never_undercut(tournament: int, smallest: in
 
 
 def test_a_bisection_may_start_with_the_smallest_population() -> None:
-    story = tell(Bisect(first=8), solved_from(0))
+    story = tell(Bisect(start=8), solved_from(0))
     assert story.populations == [8]
     assert story.found.measured is not None
     assert (story.found.measured.population, story.found.measured.bounded) == (8, False)
 
 
 def test_a_start_that_suffices_is_bisected_down_to_the_first_population_that_fails() -> None:
-    story = tell(Bisect(first=200), solved_from(60))
+    story = tell(Bisect(start=200), solved_from(60))
     assert story.populations == [200, 102, 54, 78, 66, 60]
     measured = story.found.measured
     assert measured is not None
@@ -142,10 +98,13 @@ def test_a_start_that_suffices_is_bisected_down_to_the_first_population_that_fai
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"first": 64, "max_population": 8}, "start is 64; expected at most max_population, 8"),
         (
-            {"first": 64, "max_population": 100, "confirm": True},
-            "start is 64; with confirm expected at most half of max_population, 100",
+            {"start": 64, "max_population": 8},
+            "bisect: start is 64; expected at most max_population, 8",
+        ),
+        (
+            {"start": 64, "max_population": 100, "confirm": True},
+            "bisect: start is 64; expected at most half of max_population, 100, with confirm",
         ),
     ],
     ids=str,
@@ -157,36 +116,17 @@ def test_a_start_from_which_nothing_can_be_found_is_refused(
         Bisect(**settings)
 
 
-def solved_at(*ranges: range) -> World:
-    """Solve where a population is in one of these ranges, as rtr may on a problem without niches.
-
-    Elsewhere the second run fails, so that populations are given up with two runs.
-    """
-
-    def world(trial: Trial) -> Outcome:
-        population = size_of(trial)
-        suffices = any(population in one for one in ranges)
-        return make_outcome(suffices or trial.seed != 2, evaluations=10 * population)
-
-    return world
-
-
-# Much like the RBM with rtr on onemax of 100 bits.
-TWICE = solved_at(range(60, 66), range(220, 10**6))
-
-
 @pytest.mark.parametrize(("first", "found"), [(16, 60), (200, 224)])
 def test_where_more_is_not_always_better_the_start_decides(first: int, found: int) -> None:
-    measured = tell(Bisect(first=first), TWICE).found.measured
+    measured = tell(Bisect(start=first), TWICE).found.measured
     assert measured is not None
     assert measured.population == found
 
 
 @pytest.mark.parametrize("first", [8, 16, 30, 60, 62, 128, 200, 256, 500, 1000])
 def test_confirmed_the_start_does_not_decide(first: int) -> None:
-    measured = tell(Bisect(first=first, confirm=True), TWICE).found.measured
-    assert measured is not None
-    assert 220 <= measured.population <= 242  # within the tolerance
+    measured, population, _ = bounds(tell(Bisect(start=first, confirm=True), TWICE).found)
+    assert 220 <= population <= 242  # within the tolerance
     assert measured.bounded
 
 
@@ -218,8 +158,8 @@ def test_what_is_confirmed_is_the_smaller_of_the_two() -> None:
 def test_where_more_is_better_to_confirm_changes_nothing_but_the_double(
     threshold: int, first: int
 ) -> None:
-    plain = tell(Bisect(first=first), solved_from(threshold))
-    confirmed = tell(Bisect(first=first, confirm=True), solved_from(threshold))
+    plain = tell(Bisect(start=first), solved_from(threshold))
+    confirmed = tell(Bisect(start=first, confirm=True), solved_from(threshold))
     assert confirmed.found == plain.found
     first_to_suffice = next(p for p in plain.populations if p >= threshold)
     assert sorted(confirmed.populations) == sorted([*plain.populations, 2 * first_to_suffice])
@@ -237,17 +177,17 @@ def test_whatever_suffices_a_bisection_ends_and_asks_for_no_population_twice(
             known[population] = data.draw(st.booleans())
         return make_outcome(known[population])
 
-    plan = Bisect(first=first, max_population=4096, confirm=confirm)
+    plan = Bisect(start=first, max_population=4096, confirm=confirm)
     story = tell(plan, world)
     assert len(set(story.populations)) == len(story.populations)
     assert max(story.populations) <= 4096
-    measured = story.found.measured
-    assert (measured is None) == bool(story.found.ceiling)
-    if measured is not None:
-        assert known[measured.population]
-        assert known.get(measured.low) is (False if measured.bounded else None)
+    assert (story.found.measured is None) == bool(story.found.ceiling)
+    if story.found.measured is not None:
+        measured, population, low = bounds(story.found)
+        assert known[population]
+        assert known.get(low) is (False if measured.bounded else None)
         if confirm:  # something above it, at most its double, suffices too
-            above = [p for p in known if measured.population < p <= 2 * measured.population]
+            above = [p for p in known if population < p <= 2 * population]
             assert any(known[p] for p in above)
 
 
@@ -317,7 +257,7 @@ def test_to_confirm_leaves_the_keys_of_trials_as_they_were() -> None:
     [(16, 64, [16, 32, 64]), (16, 50, [16, 32, 50]), (16, 16, [16])],
 )
 def test_no_population_is_larger_than_its_ceiling(first: int, bound: int, tried: list[int]) -> None:
-    story = tell(Bisect(first=first, max_population=bound), solved_from(bound + 1))
+    story = tell(Bisect(start=first, max_population=bound), solved_from(bound + 1))
     assert story.populations == tried
     assert story.found == Found(None, f"population {bound}")
 
@@ -373,7 +313,7 @@ def test_of_two_ceilings_the_first_one_reached_counts() -> None:
     assert story.found.ceiling == "2 CPU seconds"
 
 
-def test_a_ceiling_reached_with_the_tolerance_is_not_told() -> None:
+def test_a_ceiling_reached_with_the_tolerance_is_not_reported() -> None:
     free = tell(Bisect(), solved_from(100))
     spent = sum(outcome.figures.evaluations for seen in free.seen for outcome in seen)
     story = tell(Bisect(max_evaluations=spent), solved_from(100))
@@ -383,7 +323,7 @@ def test_a_ceiling_reached_with_the_tolerance_is_not_told() -> None:
 @pytest.mark.parametrize("population", [16, 128, 96])
 def test_a_run_that_fails_ends_the_bisection(population: int) -> None:
     def world(trial: Trial) -> Outcome:
-        if trial.eda.population == population:
+        if size_of(trial) == population:
             return make_failure()
         return solved_from(100)(trial)
 
@@ -404,21 +344,20 @@ def test_a_run_that_fails_ends_the_bisection(population: int) -> None:
 def test_what_is_found_suffices_and_hardly_less_would(
     threshold: int, first: int, bound: int, tolerance: float, tournament: int, runs: int
 ) -> None:
-    plan = Bisect(first=first, tolerance=tolerance, max_population=bound)
+    plan = Bisect(start=first, tolerance=tolerance, max_population=bound)
     eda = EDA(UMDA(), population=first, tournament=tournament)
-    story = tell(plan, solved_from(threshold), make_case(plan, eda=eda, runs=runs))
+    story = tell(plan, solved_from(threshold), make_case(plan, algorithm=eda, runs=runs))
     assert all(8 <= population <= bound for population in story.populations)
     assert all(population % 2 == 0 for population in story.populations)
     assert len(set(story.populations)) == len(story.populations)
-    measured = story.found.measured
     if threshold > bound:
         assert story.found == Found(None, f"population {bound:,}")
         return
     assert story.found.ceiling == ""
-    assert measured is not None
-    assert threshold <= measured.population
-    assert measured.low < threshold or measured.low == 6
-    assert measured.population - measured.low <= max(2, tolerance * measured.population)
+    measured, population, low = bounds(story.found)
+    assert threshold <= population
+    assert low < threshold or low == 6
+    assert population - low <= max(2, tolerance * population)
     assert len(measured.outcomes) == runs
     assert all(outcome.figures.solved for outcome in measured.outcomes)
 
@@ -453,151 +392,41 @@ def test_runs_of_all_populations_share_their_seeds() -> None:
         assert small.key != large.key
 
 
-def finish(walk: Walk, outcomes: dict[str, Outcome], world: World) -> int:
-    """Bring a walk to its end, a run at a time; return how many runs that took."""
-    count = 0
-    while not walk.advance():
-        trial = walk.wanted()[0]
-        outcomes[trial.key] = world(trial)
-        count += 1
-    return count
+def test_runs_measure_the_algorithm_as_it_is_solved_or_not() -> None:
+    def world(trial: Trial) -> Outcome:
+        return make_outcome(trial.seed == 2)
+
+    eda = EDA(UMDA())
+    story = tell(Runs(), world, make_case(Runs(), algorithm=eda))
+    (attempt,) = story.attempts
+    assert (attempt.population, attempt.low, attempt.high) == (None, None, None)
+    assert {trial.algorithm for trial in attempt.trials} == {eda}
+    measured = story.found.measured
+    assert measured is not None
+    assert (measured.population, measured.low) == (None, None)
+    assert [outcome.figures.solved for outcome in measured.outcomes] == [False, True, False]
 
 
-def figures(walk: Walk) -> tuple[Found | None, str, int, int, float]:
-    return walk.found, walk.state, walk.runs, walk.evaluations, walk.cpu_seconds
+def test_a_run_that_fails_ends_the_plan_of_runs() -> None:
+    def world(trial: Trial) -> Outcome:
+        return make_failure() if trial.seed == 2 else make_outcome()
+
+    story = tell(Runs(), world)
+    assert len(story.seen[0]) == 2
+    assert story.found == Found(None)
 
 
-WORLDS: dict[str, tuple[Plan, World]] = {
-    "bisect": (Bisect(), solved_from(100)),
-    "ceiling": (Bisect(max_population=64), solved_from(100)),
-    "evaluations": (Bisect(max_evaluations=5_921), solved_from(100)),
-    "fixed": (Fixed(50), solved_from(100)),
-    "confirmed": (Bisect(confirm=True), TWICE),
-    "not confirmed": (Bisect(max_population=128, confirm=True), solved_from(100)),
-    "one seed": (Bisect(), lambda trial: make_outcome(size_of(trial) > 30 * trial.seed)),
-    "failed": (
-        Bisect(),
-        lambda trial: make_failure() if size_of(trial) > 99 else make_outcome(False),
-    ),
-}
+def test_a_grid_has_a_plan_for_each_of_its_populations() -> None:
+    grid = Grid([64, 16, 64])
+    assert grid.populations == (64, 16)
+    assert grid.expand() == (Fixed(64), Fixed(16))
+    assert grid == Grid((64, 16))
 
 
-@pytest.mark.parametrize("name", WORLDS)
-def test_a_walk_finds_what_its_plan_does_and_counts_every_run(name: str) -> None:
-    plan, world = WORLDS[name]
-    outcomes: dict[str, Outcome] = {}
-    walk = Walk(make_case(plan), outcomes)
-    count = finish(walk, outcomes, world)
-    story = tell(plan, world)
-    assert walk.found == story.found
-    seen = [outcome for attempt in story.seen for outcome in attempt]
-    assert walk.runs == len(seen) == count == len(outcomes)
-    assert walk.evaluations == sum(outcome.figures.evaluations for outcome in seen)
-    done = sum(outcome.status == "done" for outcome in seen)
-    assert walk.cpu_seconds == pytest.approx(1.0 * done)
-
-
-@pytest.mark.parametrize("name", WORLDS)
-@settings(max_examples=20)
-@given(data=st.data())
-def test_the_order_in_which_outcomes_arrive_does_not_matter(name: str, data: st.DataObject) -> None:
-    plan, world = WORLDS[name]
-    outcomes: dict[str, Outcome] = {}
-    expected = Walk(make_case(plan), outcomes)
-    finish(expected, outcomes, world)
-    known: dict[str, Outcome] = {}
-    walk = Walk(make_case(plan), known)
-    while not walk.advance():
-        wanted = walk.wanted()
-        assert wanted
-        assert not {trial.key for trial in wanted} & set(known)
-        for trial in data.draw(st.lists(st.sampled_from(wanted), min_size=1, max_size=3)):
-            known[trial.key] = world(trial)
-    assert figures(walk) == figures(expected)
-    assert set(known) >= set(outcomes)
-
-
-@pytest.mark.parametrize("name", WORLDS)
-@settings(max_examples=20)
-@given(data=st.data())
-def test_a_walk_resumes_from_any_part_of_its_outcomes(name: str, data: st.DataObject) -> None:
-    plan, world = WORLDS[name]
-    whole: dict[str, Outcome] = {}
-    first = Walk(make_case(plan), whole)
-    finish(first, whole, world)
-    kept = data.draw(st.sets(st.sampled_from(sorted(whole))))
-    outcomes = {key: whole[key] for key in kept}
-    again = Walk(make_case(plan), outcomes)
-    assert finish(again, outcomes, world) == len(whole) - len(kept)
-    assert outcomes == whole
-    assert figures(again) == figures(first)
-
-
-@pytest.mark.parametrize("name", WORLDS)
-def test_outcomes_beyond_what_decided_an_attempt_are_not_counted(name: str) -> None:
-    plan, world = WORLDS[name]
-    outcomes: dict[str, Outcome] = {}
-    walk = Walk(make_case(plan, runs=6), outcomes)
-    finish(walk, outcomes, world)
-    speculative: dict[str, Outcome] = {}
-    eager = Walk(make_case(plan, runs=6), speculative)
-    while not eager.advance():
-        speculative |= {trial.key: world(trial) for trial in eager.wanted()}
-    assert len(speculative) >= len(outcomes)
-    assert figures(eager) == figures(walk)
-
-
-def test_a_late_failure_does_not_hide_an_earlier_run_that_was_not_solved() -> None:
-    case = make_case(Bisect(max_population=16))
-    trials = case.trials(16)
-    walk = Walk(case, {trials[0].key: make_outcome(False), trials[1].key: make_failure()})
-    assert walk.advance()
-    assert (walk.state, walk.error) == ("not solved", "")
-
-
-def test_a_gap_in_the_outcomes_is_waited_for() -> None:
-    case = make_case()
-    first, second, third = case.trials(16)
-    outcomes = {second.key: make_outcome(False)}
-    walk = Walk(case, outcomes)
-    assert not walk.advance()
-    assert first in walk.wanted()
-    assert second not in walk.wanted()
-    outcomes[first.key] = make_outcome()
-    assert not walk.advance()
-    assert walk.attempt is not None
-    assert walk.attempt.population == 32
-    assert third.key not in outcomes
-
-
-def test_states_of_a_walk() -> None:
-    case = make_case(Bisect(max_population=16))
-    trials = case.trials(16)
-    outcomes: dict[str, Outcome] = {}
-    walk = Walk(case, outcomes)
-    assert (walk.state, walk.wanted()) == ("waiting", [])
-    assert not walk.advance()
-    assert (walk.state, walk.wanted()) == ("waiting", list(trials))
-    outcomes[trials[0].key] = make_outcome()
-    assert not walk.advance()
-    assert (walk.state, walk.wanted()) == ("running", list(trials[1:]))
-    outcomes[trials[1].key] = make_outcome(False)
-    assert walk.advance()
-    assert walk.advance()
-    assert (walk.state, walk.wanted()) == ("not solved", [])
-    assert walk.found == Found(None, "population 16")
-
-
-def test_a_walk_between_two_attempts_is_running() -> None:
-    case = make_case()
-    walk = Walk(case, {case.trials(16)[0].key: make_outcome(False)})
-    assert not walk.advance()
-    assert (walk.state, walk.seen, walk.runs) == ("running", [], 1)
-
-
-def test_a_walk_that_failed_has_the_last_line_of_the_traceback() -> None:
-    case = make_case()
-    error = 'Traceback (most recent call last):\n  File "own.py"\nValueError: no such file\n'
-    walk = Walk(case, {case.trials(16)[0].key: make_failure(error)})
-    assert walk.advance()
-    assert (walk.state, walk.error) == ("failed", "ValueError: no such file")
+@pytest.mark.parametrize("wrong", [[], [8, 9], [6], 8, "16", [16.0], [None]], ids=str)
+def test_a_grid_of_other_things_is_refused(wrong: Any) -> None:
+    with pytest.raises(SpecError) as caught:
+        Grid(wrong)
+    assert str(caught.value) == (
+        f"grid: populations is {wrong!r}; expected a list of even integers ≥ 8 and ≤ 100,000,000"
+    )

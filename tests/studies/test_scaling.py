@@ -27,7 +27,7 @@ SIZES = (20, 30, 40, 50, 60)
 
 def make_row(
     size: int,
-    model: str = "m",
+    name: str = "m",
     family: str = "f",
     *,
     bracket: float = 0.0,
@@ -44,9 +44,9 @@ def make_row(
     return Row(
         family=family,
         size=size,
-        model=model,
+        name=name,
         problem=OneMax(size) if problem is None else problem,
-        eda=EDA(UMDA() if learned is None else learned, population=16),
+        algorithm=EDA(UMDA() if learned is None else learned, population=16),
         given=None,
         state="done",
         reason="",
@@ -176,7 +176,7 @@ def test_laws_need_two_sizes_and_something_to_measure() -> None:
     assert not law.exponent.known  # through two points there is always a line
 
 
-def test_there_is_a_law_for_each_family_model_and_metric() -> None:
+def test_there_is_a_law_for_each_family_algorithm_and_metric() -> None:
     rows = [
         make_row(size, model, family)
         for family in ("f", "g")
@@ -184,7 +184,7 @@ def test_there_is_a_law_for_each_family_model_and_metric() -> None:
         for model in ("m", "l")
     ]
     laws = fit_laws([*rows, make_row(20, "alone")])
-    assert [(law.family, law.model, law.metric) for law in laws] == [
+    assert [(law.family, law.name, law.metric) for law in laws] == [
         (family, model, metric)
         for family in ("f", "g")
         for model in ("m", "l")
@@ -340,7 +340,7 @@ def test_at_its_price_both_cost_the_same() -> None:
     assert 8.0 + 123 * seconds == pytest.approx(3.0 + 456 * seconds)
 
 
-def test_a_model_that_is_thrifty_and_cheap_has_no_price() -> None:
+def test_an_algorithm_that_is_thrifty_and_cheap_is_better_at_any_price() -> None:
     assert find_prices([priced("t", 100, 2.0, 1.0), priced("w", 300, 7.0, 2.0)]) == [
         Price("f", 20, cheap="w", thrifty="t", seconds=Estimate(0.0, 0.0, 0.0))
     ]
@@ -360,11 +360,11 @@ def test_a_saving_that_may_be_none_has_no_price() -> None:
             assert price.seconds.low < price.seconds.mean < price.seconds.high
 
 
-def test_models_with_as_many_evaluations_have_no_price() -> None:
+def test_algorithms_with_as_many_evaluations_have_no_price() -> None:
     assert find_prices([priced("a", 100, 2.0, 1.0), priced("b", 100, 7.0, 2.0)]) == []
 
 
-def test_there_is_a_price_for_each_size_and_pair_of_models() -> None:
+def test_there_is_a_price_for_each_size_and_pair_of_algorithms() -> None:
     rows = [
         priced(model, 100 * number, 10.0 / number, 0.0, size)
         for size in (20, 30)
@@ -375,3 +375,18 @@ def test_there_is_a_price_for_each_size_and_pair_of_models() -> None:
         *[(20, "a", "b"), (20, "a", "c"), (20, "b", "c")],
         (30, "a", "b"),
     ]
+
+
+def test_runs_have_a_law_only_where_all_were_solved() -> None:
+    rows = [
+        replace(row, plan="runs")
+        for row in make_rows(lambda n: [float(n)] * 4, sizes=(10, 20, 40, 80))
+    ]
+    assert fit(rows).sizes == (10, 20, 40, 80)
+    rows[1] = replace(rows[1], solved=3)
+    (law,) = [law for law in fit_laws(rows) if law.metric == "evaluations"]
+    assert law.sizes == (10, 40, 80)
+    assert law.paper is None
+    none = [replace(row, samples={**row.samples, "population": np.empty(0)}) for row in rows]
+    assert "population" not in {law.metric for law in fit_laws(none)}
+    assert {price.size for price in find_prices([*rows, *rows])} <= {10, 40, 80}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from harmonium.specs import to_dict
-from harmonium.studies import store as module
+from harmonium.studies import database
+from harmonium.studies.database import is_running
 from harmonium.studies.store import Store, StoreError
 from harmonium.studies.trial import fail
 from tests.studies.made import (
@@ -107,10 +107,10 @@ def test_rows_are_whole_and_in_the_order_in_which_trials_ended(path: Path) -> No
     assert [row.key for row in rows] == [trial.key for trial in trials]
     for row, trial, record in zip(rows, trials, records, strict=True):
         assert json.loads(row.frame) == {
-            "algorithm": 1,
-            "eda": to_dict(trial.eda),
-            "problem": to_dict(trial.problem),  # type: ignore[arg-type]
-            "stop": to_dict(trial.stop),
+            "algorithm": trial.algorithm.to_dict(),
+            "problem": trial.problem.to_dict(),
+            "stop": trial.stop.to_dict(),
+            "version": 2,
         }
         assert row.seed == trial.seed
         for name in ("status", "result", "error", "environment", "host", "started"):
@@ -118,12 +118,21 @@ def test_rows_are_whole_and_in_the_order_in_which_trials_ended(path: Path) -> No
         assert (row.wall_seconds, row.peak_memory) == (record.wall_seconds, record.peak_memory)
 
 
-def test_an_environment_is_written_once(path: Path) -> None:
+def test_environments_and_frames_are_written_once(path: Path) -> None:
     fill(path)
     fill(path, range(3, 6))
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM environments").fetchone() == (1,)
+    assert connection.execute("SELECT spec FROM frames").fetchall() == [(make_trial(0).frame,)]
+    seeds = connection.execute("SELECT seed FROM trials ORDER BY rowid").fetchall()
+    assert seeds == [(seed,) for seed in range(6)]
     connection.close()
+
+
+def test_the_largest_seed_of_a_study_is_stored(path: Path) -> None:
+    with Store.create(path) as store:
+        store.append(make_trial(2**62), make_record())
+        assert [row.seed for row in store.rows()] == [2**62]
 
 
 def test_a_trace_is_as_appended(path: Path) -> None:
@@ -138,13 +147,13 @@ def test_a_trace_is_as_appended(path: Path) -> None:
 
 def test_notes_are_kept_and_may_change(path: Path) -> None:
     with Store.create(path) as store:
-        store.note(name="größe", file='a = "b"\n')
-        store.note(file="", seed="3")
+        store.note(name="größe", text='a = "b"\n')
+        store.note(text="", folder="3")
     with Store.open(path) as reader:
-        assert reader.describe() == {"name": "größe", "file": "", "seed": "3"}
+        assert reader.describe() == {"name": "größe", "text": "", "folder": "3"}
 
 
-def test_a_trial_that_failed_is_written_over_with_its_trace(path: Path) -> None:
+def test_a_trial_that_failed_is_replaced_with_its_trace(path: Path) -> None:
     trial = make_trial()
     with Store.create(path) as store:
         store.append(trial, fail("WorkerDied: three times"))
@@ -165,7 +174,7 @@ def test_a_trial_that_failed_is_written_over_with_its_trace(path: Path) -> None:
     ],
     ids=["done", "failed"],
 )
-def test_a_trial_that_is_done_is_never_written_over(path: Path, second: Any) -> None:
+def test_a_trial_that_is_done_is_never_replaced(path: Path, second: Any) -> None:
     trial = make_trial()
     with Store.create(path) as store:
         store.append(trial, make_record())
@@ -193,7 +202,7 @@ def test_an_append_that_fails_leaves_nothing(path: Path) -> None:
         assert row.environment == {"new": "1"}
 
 
-def test_a_store_is_gone_on_with(path: Path) -> None:
+def test_a_store_is_continued(path: Path) -> None:
     fill(path, range(2))
     fill(path, range(2, 4))
     with Store.open(path) as store:
@@ -211,7 +220,9 @@ def test_a_closed_store_is_one_file(path: Path) -> None:
 def test_closing_twice_is_harmless(path: Path) -> None:
     store = Store.create(path)
     store.close()
-    store.close()
+    with Store.create(path):
+        store.close()  # the lock is now that of another driver
+        refuse_driver(path)
     fill(path)
 
 
@@ -336,10 +347,7 @@ def make_newer(path: Path) -> None:
 
 
 def make_older(path: Path) -> None:
-    fill(path)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 0")
-    connection.close()
+    shutil.copy(SCHEMA_1, path)
 
 
 def make_damaged(path: Path) -> None:
@@ -349,17 +357,18 @@ def make_damaged(path: Path) -> None:
 
 
 WRONG = {
-    make_text: "is no SQLite file, or a damaged one; name another with --store",
-    make_foreign: "this SQLite file is no store of a study",
-    make_newer: "written by a newer harmonium (schema 7; this one reads 1); update harmonium",
-    make_older: "has schema 0, which was never released",
-    make_damaged: "is no SQLite file, or a damaged one; name another with --store",
+    make_text: "is not an SQLite file, or a damaged one; name another file",
+    make_foreign: "this SQLite file is not the store of a study",
+    make_newer: "written by a newer harmonium (schema 7; this one reads 2); update harmonium",
+    make_older: "written by an older harmonium (schema 1; this one reads 2); run the study again "
+    "with a new store",
+    make_damaged: "is not an SQLite file, or a damaged one; name another file",
 }
 
 
 @pytest.mark.parametrize("how", [Store.create, Store.open], ids=["create", "open"])
 @pytest.mark.parametrize("make", WRONG, ids=lambda make: make.__name__)
-def test_what_is_no_store_is_refused_and_left_alone(path: Path, make: Any, how: Any) -> None:
+def test_other_files_are_refused_and_not_changed(path: Path, make: Any, how: Any) -> None:
     make(path)
     before = path.read_bytes()
     with pytest.raises(StoreError) as caught:
@@ -371,21 +380,21 @@ def test_what_is_no_store_is_refused_and_left_alone(path: Path, make: Any, how: 
 
 def test_an_empty_file_becomes_a_store(path: Path) -> None:
     path.touch()
-    with pytest.raises(StoreError, match="this SQLite file is no store of a study"):
+    with pytest.raises(StoreError, match="this SQLite file is not the store of a study"):
         Store.open(path)
     fill(path)
     with Store.open(path) as store:
         assert len(store) == 3
 
 
-def test_what_is_not_there_is_not_opened(path: Path) -> None:
+def test_a_missing_file_is_not_opened(path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         Store.open(path)
-    assert str(caught.value) == (f"{path}: there is no such store; `harmonium study run` makes one")
+    assert str(caught.value) == f"{path}: there is no such file; expected the store of a study"
     assert not path.exists()
 
 
-CANNOT_BE_OPENED = "cannot be opened; is its folder there, and may you write into it?"
+CANNOT_BE_OPENED = "cannot be opened; expected a file in an existing, writable folder"
 
 
 def test_a_store_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -400,8 +409,8 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
     path.mkdir()
     with pytest.raises(StoreError) as caught:
         Store.create(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    with pytest.raises(StoreError, match="there is no such store"):
+    assert str(caught.value) == f"{path}: is a folder; expected the file of a store"
+    with pytest.raises(StoreError, match="there is no such file"):
         Store.open(path)
     assert list(tmp_path.iterdir()) == [path], "nothing is left beside it"
 
@@ -496,7 +505,7 @@ def test_what_may_not_be_written_can_be_read(path: Path) -> None:
     ]
 
 
-def test_who_may_not_write_sees_what_a_driver_appends(
+def test_readers_without_write_permission_see_what_a_driver_appends(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store.create(path) as driver:
@@ -550,49 +559,23 @@ def test_a_full_disk_loses_nothing_that_was_appended(path: Path) -> None:
 
 
 def test_sqlite_s_errors_are_one_line(path: Path) -> None:
-    for code in module._REMEDIES:
+    for code in database.REMEDIES:
         error = sqlite3.OperationalError("low-level words")
         error.sqlite_errorcode = code | 0x300  # with an extended code
-        with pytest.raises(StoreError) as caught, module._explained(path):
+        with pytest.raises(StoreError) as caught, database.explain_errors(path):
             raise error
-        assert str(caught.value) == f"{path}: {module._REMEDIES[code]}"
-    with pytest.raises(StoreError) as caught, module._explained(path):
+        assert str(caught.value) == f"{path}: {database.REMEDIES[code]}"
+    with pytest.raises(StoreError) as caught, database.explain_errors(path):
         raise sqlite3.OperationalError("low-level words")
     assert str(caught.value) == f"{path}: low-level words"
 
 
-# Written by `tests/studies/assets/make_schema1.py` with the harmonium that had schema 1: any later
-# one must read it, whatever its own schema is.
-def test_a_store_of_schema_1_can_be_read(path: Path) -> None:
-    shutil.copy(SCHEMA_1, path)
-    with Store.open(path) as store:
-        assert len(store) == 4
-        assert store.describe() == {
-            "name": "small",
-            "seed": "1",
-            "file": 'name = "small"\n',
-            "folder": "",
-        }
-        rows = list(store.rows())
-        outcomes = store.outcomes()
-        assert [(row.status, row.seed) for row in rows] == [
-            *[("done", 1), ("done", 2), ("done", 3), ("failed", 4)],
-        ]
-        assert [outcomes[row.key].figures.evaluations for row in rows] == [32, 32, 48, 0]
-        assert [outcomes[row.key].figures.solved for row in rows] == [True, True, True, False]
-        assert store.trace(rows[0].key) == {
-            "generation": [0, 1, 2],
-            "evaluations": [16, 24, 32],
-            "best": [9.0, 9.0, 10.0],
-            "mean": [5.5625, 6.625, 7.375],
-        }
-        assert store.trace(rows[3].key) == {}
-        assert outcomes[rows[3].key].error.endswith("ValueError: fitness is lost\n")
-
-
-def test_a_store_of_schema_1_is_gone_on_with(path: Path) -> None:
-    shutil.copy(SCHEMA_1, path)
-    with Store.create(path) as store:
-        store.append(make_trial(99), make_record())
-        assert len(store) == 5
-    assert check_integrity(path) == "ok"
+def test_a_running_driver_is_detected(path: Path) -> None:
+    assert not is_running(path)
+    with Store.create(path):
+        assert is_running(path)
+        assert is_running(path.parent / ".." / path.parent.name / path.name)
+    assert not is_running(path)
+    run_python(KILLED, path, expected=9)
+    assert path.with_name("study.db-driver").exists()
+    assert not is_running(path)

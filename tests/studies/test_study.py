@@ -1,23 +1,26 @@
-from pathlib import Path
+"""Studies that are built in Python, and their twins in TOML."""
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 
-from harmonium import EDA, NK, RBM, UMDA, OneMax, Stop, Trap
-from harmonium.problems import Custom
+from harmonium import BOA, EDA, RBM, UMDA, Stop
+from harmonium.registry import find_object, importable
 from harmonium.specs import SpecError
-from harmonium.studies.plans import Bisect, Fixed, Walk
-from harmonium.studies.study import Study, load_study, read_study
-from tests.studies.made import OWN_ONEMAX, write_module
+from harmonium.studies import Bisect, Family, Grid, Runs, Study, parse_study
+from harmonium.studies.naming import parse_algorithm
+from tests.modules import write_module
+from tests.studies.made import KNOWN_NAMES, ONE_PLUS_ONE
 
-TOP = 'name = "s"\nmodels = ["umda"]\n'
-ONEMAX = '[[problems]]\nproblem = "onemax"\nsizes = [20]\n'
-
-WHOLE = """
-name = "whole"
+TOML = """
+name = "twins"
 description = "Of everything one"
 seed = 7
-replacement = "worst"
 models = ["umda", {model = "rbm:hidden=n/2", name = "half", tournament = 4, replacement = "rtr"}]
+algorithms = [{algorithm = "eda:model=boa,population=64", name = "boa"}]
 
 [[problems]]
 problem = "trap:order=5"
@@ -30,472 +33,252 @@ sizes = [12]
 instances = 2
 runs = 3
 models = ["half"]
+bisect = {start = 8}
 
 [bisect]
 start = 32
 tolerance = 0.25
-max_population = 512
-max_evaluations = 1_000_000
-max_cpu_seconds = 60
-confirm = true
 
 [stop]
 max_generations = 50
+max_cpu_seconds = 60
 """
 
-
-def read(text: str) -> Study:
-    return read_study(text, "s.toml", None)
-
-
-def test_a_study_is_its_cases_in_order() -> None:
-    study = read(WHOLE)
-    assert (study.name, study.description, study.seed) == ("whole", "Of everything one", 7)
-    assert (study.text, study.folder) == (WHOLE, None)
-    assert [(case.family, case.size, case.model, case.instance) for case in study.cases] == [
-        ("trap:order=5", 10, "umda", None),
-        ("trap:order=5", 10, "half", None),
-        ("trap:order=5", 20, "umda", None),
-        ("trap:order=5", 20, "half", None),
-        ("nk:k=2", 12, "half", 0),
-        ("nk:k=2", 12, "half", 1),
-    ]
-    assert [case.problem for case in study.cases] == [
-        *[Trap(10, 5)] * 2,
-        *[Trap(20, 5)] * 2,
-        *[NK(12, 2, instance=0), NK(12, 2, instance=1)],
-    ]
-    assert [case.seeds for case in study.cases] == [range(7, 11)] * 4 + [range(7, 10)] * 2
-    plan = Bisect(32, 0.25, 512, 1_000_000, 60.0, confirm=True)
-    assert {case.plan for case in study.cases} == {plan}
-    assert {case.stop for case in study.cases} == {Stop(max_generations=50)}
-    assert study.cases[0].eda == EDA(UMDA(), population=32, replacement="worst")
-    assert study.cases[1].eda == EDA(
-        RBM(hidden="n/2"), population=32, tournament=4, replacement="rtr"
-    )
-
-
-def test_a_short_study_has_the_defaults() -> None:
-    (case,) = read(TOP + ONEMAX).cases
-    assert case.plan == Bisect(16, 0.1, 65_536, None, None, confirm=False)
-    assert case.stop == Stop()
-    assert case.seeds == range(1, 31)
-    assert case.problem == OneMax(20)
-    assert case.instance is None
-    assert case.eda == EDA(UMDA(), population=16)
-
-
-def test_a_problem_may_be_bisected_in_a_way_of_its_own() -> None:
-    own = "[problems.bisect]\nconfirm = true\nstart = 8\n"
-    trap = '[[problems]]\nproblem = "trap:order=4"\nsizes = [20]\n'
-    common = "[bisect]\nstart = 32\ntolerance = 0.2\n"
-    mine, theirs = read(TOP + common + ONEMAX + own + trap).cases
-    assert mine.plan == Bisect(8, 0.2, confirm=True)
-    assert mine.eda == EDA(UMDA(), population=8)
-    assert theirs.plan == Bisect(32, 0.2)
-    assert theirs.eda == EDA(UMDA(), population=32)
-    inline = read(TOP + common + ONEMAX + "bisect = {confirm = true, start = 8}\n" + trap)
-    assert inline.cases == (mine, theirs)
-
-
-def test_how_a_problem_is_bisected_does_not_enter_the_keys_of_its_trials() -> None:
-    (plain,) = read(TOP + ONEMAX).cases
-    (own,) = read(TOP + ONEMAX + "bisect = {confirm = true, start = 32, tolerance = 0.3}").cases
-    assert [trial.key for trial in own.trials(64)] == [trial.key for trial in plain.trials(64)]
-
-
-def test_a_grid_has_a_case_for_each_population_of_each_instance() -> None:
-    text = '[[problems]]\nproblem = "nk:k=2"\nsizes = [12]\ninstances = 2\n'
-    study = read(TOP + text + "[grid]\npopulations = [64, 16, 64]\n")
-    assert [(case.plan, case.instance) for case in study.cases] == [
-        *[(Fixed(64), 0), (Fixed(64), 1), (Fixed(16), 0), (Fixed(16), 1)],
-    ]
-
-
-def test_one_instance_may_be_named() -> None:
-    text = '[[problems]]\nproblem = "nk:k=2,instance=5"\nsizes = [12]\n'
-    (case,) = read(TOP + text).cases
-    assert case.problem == NK(12, 2, instance=5)
-    assert case.instance is None
-
-
-def test_a_study_of_a_problem_of_the_user_s_own_is_found_beside_its_file(tmp_path: Path) -> None:
-    name = write_module(tmp_path, OWN_ONEMAX)
-    file = tmp_path / "own.toml"
-    text = f'{TOP}[[problems]]\nproblem = "{name}:Own:easy=true"\nsizes = [8]\ninstances = 2\n'
-    text += "[grid]\npopulations = [16]\n"
-    file.write_text(text, encoding="utf-8")
-    study = load_study(file)
-    assert study.folder == tmp_path
-    assert study.text == text
-    assert [str(case.problem) for case in study.cases] == [
-        f"{name}:Own:easy=true,instance=0,length=8",
-        f"{name}:Own:easy=true,instance=1,length=8",
-    ]
-    assert all(isinstance(case.problem, Custom) for case in study.cases)
-
-
-def test_every_study_that_comes_with_harmonium_is_one() -> None:
-    files = sorted((Path(__file__).parents[2] / "studies").glob("*.toml"))
-    assert files
-    for file in files:
-        for case in load_study(file).cases:
-            assert not Walk(case, {}).advance()
-
-
-PROBLEM = "[[problems]]\n"
-STOP_FIELDS = (
-    "max_generations, patience, stagnation, max_evaluations, max_cpu_seconds, max_wall_seconds"
+TWIN = Study(
+    "twins",
+    description="Of everything one",
+    seed=7,
+    algorithms={
+        "umda": "umda",
+        "half": EDA(RBM(hidden="n/2"), tournament=4, replacement="rtr"),
+        "boa": "eda:model=boa,population=64",
+    },
+    families=[
+        Family("trap:order=5", sizes=[10, 20], runs=4),
+        Family(
+            "nk:k=2",
+            sizes=[12],
+            instances=2,
+            runs=3,
+            algorithms=["half"],
+            plan=Bisect(start=8, tolerance=0.25),
+        ),
+    ],
+    plan=Bisect(start=32, tolerance=0.25),
+    stop={"max_generations": 50, "max_cpu_seconds": 60.0},
 )
 
-# A text, and what is wrong with it: the file, the key, and what was expected.
-WRONG = {
-    "empty": ("", "name is missing"),
-    "no name": ('models = ["umda"]\n' + ONEMAX, "name is missing"),
-    "no models": ('name = "s"\n' + ONEMAX, "models is missing"),
-    "no problems": (TOP, "problems is missing"),
-    "empty name": (
-        'name = ""\nmodels = ["umda"]\n' + ONEMAX,
-        "name: Expected str of length >= 1",
+ONEMAX = Family("onemax", sizes=[20])
+
+
+def make(**changes: Any) -> Study:
+    settings: dict[str, Any] = {"name": "s", "families": [ONEMAX], "algorithms": ["umda"]}
+    return Study(**{**settings, **changes})
+
+
+def test_a_study_and_its_twin_in_toml_are_the_same() -> None:
+    loaded = parse_study(TOML, "twins.toml")
+    assert loaded.to_json() == TWIN.to_json()
+    assert loaded == TWIN
+    assert hash(loaded) == hash(TWIN)
+    assert loaded.cases == TWIN.cases
+    keys = [[trial.key for trial in case.trials(64)] for case in TWIN.cases]
+    assert keys == [[trial.key for trial in case.trials(64)] for case in loaded.cases]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "other"},
+        {"description": "other"},
+        {"seed": 8},
+        {"stop": {"max_generations": 51}},
+        {"plan": Bisect(start=16)},
+        {"families": TWIN.families[::-1]},
+        {"algorithms": dict(reversed(dict(TWIN.algorithms).items()))},  # type: ignore[arg-type]
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_studies_that_differ_are_not_equal(changes: dict[str, Any]) -> None:
+    assert replace(TWIN, **changes) != TWIN
+
+
+@pytest.mark.parametrize("plan", [Bisect(start=8), Grid([8, 16]), Runs()], ids=str)
+def test_a_study_is_made_again_from_its_json(plan: Any) -> None:
+    study = make(plan=plan, stop=Stop(max_generations=7))
+    again = Study.from_json(study.to_json())
+    assert again == study
+    assert again.cases == study.cases
+    assert Study.from_json(TWIN.to_json()) == TWIN
+
+
+def test_algorithms_in_a_list_are_named_by_their_label() -> None:
+    study = make(algorithms=["umda", EDA(RBM(hidden="n/2")), "eda:model=boa,population=20"])
+    assert study.algorithms == {
+        "umda": EDA(UMDA()),
+        "rbm:hidden=n/2": EDA(RBM(hidden="n/2")),
+        "boa": EDA(BOA(), population=20),
+    }
+
+
+def test_numbers_out_of_arrays_are_plain_numbers() -> None:
+    family = Family("nk:k=2", np.arange(10, 12), runs=np.int64(3), instances=np.int64(2))  # type: ignore[arg-type]
+    study = make(families=[family], seed=np.int64(5), plan=Grid(np.array([8, 16])))  # type: ignore[arg-type]
+    twin = make(families=[Family("nk:k=2", [10, 11], 3, 2)], seed=5, plan=Grid([8, 16]))
+    assert study == twin
+    assert study.cases[0].seeds == range(5, 8)
+
+
+def test_a_stop_sets_every_rule_and_a_dict_some() -> None:
+    (every,) = make(plan=Runs(), stop=Stop(max_generations=7)).cases
+    assert every.stop == Stop(max_generations=7)
+    (some,) = make(plan=Runs(), stop={"max_evaluations": 100}).cases
+    assert some.stop == Stop(
+        max_generations=None, patience=None, stagnation=2.0, max_evaluations=100
+    )
+    (bisected,) = make(stop={"max_evaluations": 100}).cases
+    assert bisected.stop == Stop(max_evaluations=100)
+
+
+def test_a_study_without_a_file_is_shown_as_json() -> None:
+    assert '"name": "s"' in make().definition
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no name": ({"name": ""}, "name is ''; expected a text of 1 to 200 characters"),
+    "no families": (
+        {"families": []},
+        "families is []; expected a list of Family objects, at least one",
     ),
-    "name of another type": (
-        'name = 3\nmodels = ["umda"]\n' + ONEMAX,
-        "name: Expected str, got int",
+    "a family as text": (
+        {"families": ["onemax"]},
+        "families is ['onemax']; expected a list of Family objects, at least one",
     ),
-    "unknown key": (
-        "sed = 3\n" + TOP + ONEMAX,
-        "unknown key 'sed'; known: name, models, problems, description, seed, replacement, stop, "
-        "bisect, grid",
+    "no algorithms": ({"algorithms": []}, "algorithms is empty; expected at least one"),
+    "one algorithm": (
+        {"algorithms": "umda"},
+        "algorithms is 'umda'; expected a dict or a list of algorithms",
     ),
-    "negative seed": ("seed = -1\n" + TOP + ONEMAX, "seed: Expected int >= 0"),
-    "seed of another type": ("seed = 1.0\n" + TOP + ONEMAX, "seed: Expected int, got float"),
-    "seed true": ("seed = true\n" + TOP + ONEMAX, "seed: Expected int, got bool"),
-    "models as one": ('name = "s"\nmodels = "umda"\n' + ONEMAX, "models: Expected array, got str"),
-    "models empty": ('name = "s"\nmodels = []\n' + ONEMAX, "models: Expected array of length >= 1"),
-    "unknown model": (
-        'name = "s"\nmodels = ["umda", "bao"]\n' + ONEMAX,
-        "models[1]: unknown model 'bao'; known: rbm, rbm-paper, boa, umda",
+    "something else": (
+        {"algorithms": [3]},
+        "algorithms[0]: is 3; expected an algorithm, such as EDA('rbm'), or a text",
     ),
-    "unknown field of a model": (
-        'name = "s"\nmodels = ["umda:rate=1"]\n' + ONEMAX,
-        "models[0]: umda: unknown field 'rate'; known: none",
+    "an unknown model": (
+        {"algorithms": {"mine": "bao"}},
+        f"algorithms['mine']: unknown model or algorithm 'bao'; known: {KNOWN_NAMES}, or "
+        "module:Class",
     ),
-    "wrong field of a model": (
-        'name = "s"\nmodels = ["rbm:hidden=0"]\n' + ONEMAX,
-        "models[0]: rbm: hidden is 0; expected an integer ≥ 1 or one of n, n/2",
+    "two of one name": (
+        {"algorithms": [EDA(BOA()), EDA(BOA(), replacement="rtr")]},
+        "algorithms[1]: a second algorithm named 'boa'; give it another name",
     ),
-    "a model of another type": (
-        'name = "s"\nmodels = ["umda", 3]\n' + ONEMAX,
-        "models[1]: Expected str | table, got int",
+    "a tournament too large": (
+        {"algorithms": {"mine": EDA(UMDA(), tournament=9)}},
+        "algorithms['mine']: eda: tournament is 9; expected at most half the population",
     ),
-    "two models of one name": (
-        'name = "s"\nmodels = ["rbm", {model = "umda", name = "rbm"}]\n' + ONEMAX,
-        "models[1]: a second model named 'rbm'; give it a `name`",
-    ),
-    "a table without a model": (
-        'name = "s"\nmodels = [{name = "u"}]\n' + ONEMAX,
-        "models[0]: model is missing",
-    ),
-    "unknown key of a model": (
-        'name = "s"\nmodels = [{model = "umda", population = 8}]\n' + ONEMAX,
-        "models[0]: unknown key 'population'; known: model, name, replacement, tournament, pairing",
-    ),
-    "wrong type in a model": (
-        'name = "s"\nmodels = [{model = ["umda"]}]\n' + ONEMAX,
-        "models[0].model: Expected str, got array",
-    ),
-    "tournament too small": (
-        'name = "s"\nmodels = [{model = "umda", tournament = 1}]\n' + ONEMAX,
-        "models[0]: eda: tournament is 1; expected an integer ≥ 2",
-    ),
-    "tournament too large": (
-        'name = "s"\nmodels = [{model = "umda", tournament = 9}]\n' + ONEMAX,
-        "models[0]: eda: tournament is 9; expected at most half the population",
-    ),
-    "unknown replacement": (
-        'replacement = "best"\n' + TOP + ONEMAX,
-        "models[0]: eda: replacement is 'best'; expected one of keep-parents, rtr, worst or auto",
-    ),
-    "problems as one": (
-        TOP + '[problems]\nproblem = "onemax"\nsizes = [20]\n',
-        "problems: Expected array, got table",
-    ),
-    "problems empty": (TOP + "problems = []", "problems: Expected array of length >= 1"),
-    "a problem without one": (TOP + PROBLEM + "sizes = [20]", "problems[0]: problem is missing"),
-    "a problem without sizes": (
-        TOP + ONEMAX + PROBLEM + 'problem = "onemax"',
-        "problems[1]: sizes is missing",
-    ),
-    "unknown key of a problem": (
-        TOP + ONEMAX + "run = 3",
-        "problems[0]: unknown key 'run'; known: problem, sizes, runs, instances, models, bisect",
-    ),
-    "sizes as one": (
-        TOP + PROBLEM + 'problem = "onemax"\nsizes = 20',
-        "problems[0].sizes: Expected array, got int",
-    ),
-    "sizes empty": (
-        TOP + PROBLEM + 'problem = "onemax"\nsizes = []',
-        "problems[0].sizes: Expected array of length >= 1",
-    ),
-    "a size of another type": (
-        TOP + PROBLEM + 'problem = "onemax"\nsizes = [20, "30"]',
-        "problems[0].sizes[1]: Expected int, got str",
-    ),
-    "a size of nothing": (
-        TOP + PROBLEM + 'problem = "onemax"\nsizes = [20, 0]',
-        "problems[0].sizes[1]: Expected int >= 1",
-    ),
-    "a size too large": (
-        TOP + PROBLEM + 'problem = "onemax"\nsizes = [20, 2_000_000]',
-        "problems[0].sizes[1]: onemax: length is 2000000; expected an integer ≥ 1 and ≤ 1,000,000",
+    "another plan": ({"plan": "runs"}, "plan is 'runs'; expected a Bisect, Grid or Runs"),
+    "a seed": ({"seed": -1}, f"seed is -1; expected an integer ≥ 0 and ≤ {2**62:,}"),
+    "a stop": ({"stop": {"generations": 3}}, "stop: unknown field 'generations'; known: "),
+    "a size": (
+        {"families": [ONEMAX, Family("trap:order=5", sizes=[40, 41])]},
+        "families[1].sizes[1]: trap: length is 41; expected a multiple of order=5",
     ),
     "a size twice": (
-        TOP + PROBLEM + 'problem = "onemax"\nsizes = [20, 30, 20]',
-        "problems[0].sizes: names a size twice",
+        {"families": [ONEMAX, Family("onemax", sizes=[30, 20])]},
+        "families[1].sizes: onemax has size 20 already",
     ),
-    "an impossible size": (
-        TOP + PROBLEM + 'problem = "trap:order=5"\nsizes = [40, 41]',
-        "problems[0].sizes[1]: trap: length is 41; expected a multiple of order=5",
+    "a problem": (
+        {"families": [Family("onemx", sizes=[20])]},
+        "families[0].problem: unknown problem 'onemx'; known: ",
     ),
-    "a length": (
-        TOP + PROBLEM + 'problem = "onemax:length=20"\nsizes = [20]',
-        "problems[0].problem: names a length; list it in `sizes` instead",
+    "a name": (
+        {"families": [replace(ONEMAX, algorithms=["rbm"])]},
+        "families[0].algorithms: unknown name 'rbm'; known: umda",
     ),
-    "unknown problem": (
-        TOP + PROBLEM + 'problem = "onemx"\nsizes = [20]',
-        "problems[0].problem: unknown problem 'onemx'; known: onemax, trap, nk, hiff, maxsat",
-    ),
-    "unknown field of a problem": (
-        TOP + PROBLEM + 'problem = "trap:ordr=5"\nsizes = [20]',
-        "problems[0].problem: trap: unknown field 'ordr'; known: length, order",
-    ),
-    "missing field of a problem": (
-        TOP + PROBLEM + 'problem = "trap"\nsizes = [20]',
-        "problems[0].problem: trap: order is missing; write trap:order=…",
-    ),
-    "no setting": (
-        TOP + PROBLEM + 'problem = "trap:order"\nsizes = [20]',
-        "problems[0].problem: trap: 'order' is no setting; write field=value",
-    ),
-    "unknown module": (
-        TOP + PROBLEM + 'problem = "no_such_module:make"\nsizes = [20]',
-        "problems[0].problem: no_such_module:make: there is no module 'no_such_module'; put it "
-        "into the current folder or that of the study file, or install it; write module:function, "
-        "without .py",
-    ),
-    "instances of a problem without": (
-        TOP + ONEMAX + "instances = 3",
-        "problems[0].instances: onemax has no instances; leave it out",
-    ),
-    "no instances": (TOP + ONEMAX + "instances = 0", "problems[0].instances: Expected int >= 1"),
-    "instances of an instance": (
-        TOP + PROBLEM + 'problem = "nk:k=2,instance=1"\nsizes = [20]\ninstances = 3',
-        "problems[0].instances: the problem names an instance already",
-    ),
-    "no runs": (TOP + ONEMAX + "runs = 0", "problems[0].runs: Expected int >= 1"),
-    "runs of another type": (
-        TOP + ONEMAX + 'runs = "30"',
-        "problems[0].runs: Expected int, got str",
-    ),
-    "a problem's unknown model": (
-        TOP + ONEMAX + 'models = ["umda", "rbm"]',
-        "problems[0].models: unknown model 'rbm'; known: umda",
-    ),
-    "a problem's models as one": (
-        TOP + ONEMAX + 'models = "umda"',
-        "problems[0].models: Expected array, got str",
-    ),
-    "bisect and grid": (
-        TOP + ONEMAX + "[bisect]\n[grid]\npopulations = [8]",
-        "has both [bisect] and [grid]; expected one of them",
-    ),
-    "bisect of another type": (
-        "bisect = true\n" + TOP + ONEMAX,
-        "bisect: Expected table, got bool",
-    ),
-    "unknown key of bisect": (
-        TOP + ONEMAX + "[bisect]\nfirst = 16",
-        "bisect: unknown key 'first'; known: start, tolerance, max_population, max_evaluations, "
-        "max_cpu_seconds, confirm",
-    ),
-    "a start beyond the ceiling": (
-        TOP + ONEMAX + "[bisect]\nstart = 64\nmax_population = 8",
-        "bisect: start is 64; expected at most max_population, 8",
-    ),
-    "a start that cannot be confirmed": (
-        TOP + ONEMAX + "[bisect]\nstart = 64\nmax_population = 100\nconfirm = true",
-        "bisect: start is 64; with confirm expected at most half of max_population, 100",
-    ),
-    "confirm of another type": (
-        TOP + ONEMAX + "[bisect]\nconfirm = 1",
-        "bisect.confirm: Expected bool, got int",
-    ),
-    "a problem's bisect of another type": (
-        TOP + ONEMAX + "bisect = true",
-        "problems[0].bisect: Expected table, got bool",
-    ),
-    "a problem's unknown key of bisect": (
-        TOP + ONEMAX + "bisect = {first = 16}",
-        "problems[0].bisect: unknown key 'first'; known: start, tolerance, max_population, "
-        "max_evaluations, max_cpu_seconds, confirm",
-    ),
-    "a problem's start beyond the ceiling of all": (
-        TOP + "[bisect]\nmax_population = 64\n" + ONEMAX + "bisect = {start = 100}",
-        "problems[0].bisect: start is 100; expected at most max_population, 64",
-    ),
-    "a problem's start too small for a model": (
-        'name = "s"\nmodels = [{model = "umda", tournament = 8}]\n'
-        + ONEMAX
-        + "bisect = {start = 8}",
-        "problems[0].bisect: eda: tournament is 8; expected at most half the population",
-    ),
-    "a problem's bisect in a grid": (
-        TOP + "[grid]\npopulations = [8]\n" + ONEMAX + "bisect = {confirm = true}",
-        "problems[0].bisect: the study has a [grid]; leave it out",
-    ),
-    "an odd start": (
-        TOP + ONEMAX + "[bisect]\nstart = 17",
-        "bisect.start: Expected int that's a multiple of 2",
-    ),
-    "a small start": (TOP + ONEMAX + "[bisect]\nstart = 6", "bisect.start: Expected int >= 8"),
-    "no tolerance": (
-        TOP + ONEMAX + "[bisect]\ntolerance = 0",
-        "bisect.tolerance: Expected float > 0.0",
-    ),
-    "tolerance nan": (
-        TOP + ONEMAX + "[bisect]\ntolerance = nan",
-        "bisect.tolerance: Expected float > 0.0",
-    ),
-    "all tolerance": (
-        TOP + ONEMAX + "[bisect]\ntolerance = 1",
-        "bisect.tolerance: Expected float < 1.0",
-    ),
-    "no evaluations": (
-        TOP + ONEMAX + "[bisect]\nmax_evaluations = 0",
-        "bisect.max_evaluations: Expected int >= 1",
-    ),
-    "no populations": (TOP + ONEMAX + "[grid]", "grid: populations is missing"),
-    "populations empty": (
-        TOP + ONEMAX + "[grid]\npopulations = []",
-        "grid.populations: Expected array of length >= 1",
-    ),
-    "an odd population": (
-        TOP + ONEMAX + "[grid]\npopulations = [8, 9]",
-        "grid.populations[1]: Expected int that's a multiple of 2",
-    ),
-    "stop of another type": ("stop = 3\n" + TOP + ONEMAX, "stop: Expected table, got int"),
-    "unknown key of stop": (
-        TOP + ONEMAX + "[stop]\ngenerations = 3",
-        f"stop: unknown field 'generations'; known: {STOP_FIELDS}",
-    ),
-    "wrong value of stop": (
-        TOP + ONEMAX + "[stop]\nmax_generations = 0",
-        "stop: max_generations is 0; expected an integer ≥ 1 or none",
-    ),
-    "no TOML": (
-        "name s\n",
-        "is no TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)",
-    ),
-    "a key twice": (
-        'name = "s"\nname = "t"\n',
-        "is no TOML: Cannot overwrite a value (at line 2, column 11)",
+    "a plan of another kind": (
+        {"families": [replace(ONEMAX, plan=Runs())]},
+        "families[0].plan: is runs, but the study's plan is bisect",
     ),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_study_says_in_one_line_what_is_wrong_and_where(name: str) -> None:
-    text, message = WRONG[name]
+    changes, message = WRONG[name]
     with pytest.raises(SpecError) as caught:
-        read(text)
-    assert str(caught.value) == f"s.toml: {message}"
+        make(**changes)
+    assert str(caught.value).startswith(message)
+    assert message.endswith(": ") or str(caught.value) == message
 
 
-def test_a_size_of_a_problem_in_two_tables_is_refused() -> None:
-    # Its rows could not be told apart.
-    with pytest.raises(SpecError, match=r"^s\.toml: problems\[1\].*20"):
-        read(TOP + ONEMAX + ONEMAX)
-
-
-def test_a_tournament_that_the_first_population_cannot_hold_is_refused() -> None:
-    models = 'name = "s"\nmodels = [{model = "umda", tournament = 8}]\n'
-    with pytest.raises(SpecError, match=r"^s\.toml: .*at most half the population"):
-        read(models + ONEMAX + "[bisect]\nstart = 14")
-
-
-def test_a_problem_without_an_optimum_is_measured_on_a_grid_alone(tmp_path: Path) -> None:
-    name = write_module(
-        tmp_path,
-        """
-class Own:
-    def __init__(self, length):
-        self.length = length
-        self.optimum = None if length % 2 else float(length)
-
-    def __call__(self, bits):
-        return bits.sum(axis=1)
-""",
-    )
-    text = f'{TOP}[[problems]]\nproblem = "{name}:Own"\nsizes = [8, 9]\n'
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"problem": ""}, "family '': problem is ''; expected a text such as 'trap:order=5'"),
+        ({"sizes": []}, "family 'onemax': sizes is []; expected a list of integers ≥ 1, all "),
+        ({"sizes": [0]}, "family 'onemax': sizes is [0]; expected a list of integers ≥ 1, all "),
+        ({"sizes": [5, 5]}, "family 'onemax': sizes is [5, 5]; expected a list of integers ≥ 1"),
+        ({"sizes": 5}, "family 'onemax': sizes is 5; expected a list of integers ≥ 1"),
+        ({"runs": 0}, "family 'onemax': runs is 0; expected an integer ≥ 1"),
+        ({"runs": True}, "family 'onemax': runs is True; expected an integer ≥ 1"),
+        ({"instances": 0}, "family 'onemax': instances is 0; expected an integer ≥ 1"),
+        ({"algorithms": "rbm"}, "family 'onemax': algorithms is 'rbm'; expected a list of names"),
+        ({"plan": "runs"}, "family 'onemax': plan is 'runs'; expected a Bisect, Grid or Runs"),
+    ],
+    ids=str,
+)
+def test_a_wrong_family_says_in_one_line_what_is_wrong(
+    changes: dict[str, Any], message: str
+) -> None:
     with pytest.raises(SpecError) as caught:
-        read_study(text, "s.toml", tmp_path)
+        Family(**{"problem": "onemax", "sizes": [20], **changes})
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("plan", [Bisect(), Grid([16])], ids=str)
+def test_an_algorithm_without_a_population_has_only_runs(plan: Any, tmp_path: Path) -> None:
+    name = write_module(tmp_path, ONE_PLUS_ONE)
+    with pytest.raises(SpecError) as caught:
+        make(algorithms={"ea": f"{name}:OnePlusOne"}, plan=plan, folder=tmp_path)
     assert str(caught.value) == (
-        f"s.toml: problems[0].sizes[1]: the optimum of {name}:Own:length=9 is None, but a "
-        "bisection needs one to tell what is solved; expected a number, or measure given "
-        "populations with [grid]"
+        f"algorithms['ea']: {name}:OnePlusOne has no population size to choose; expected an "
+        "algorithm with one, such as eda, or the plan `runs`"
     )
-    assert len(read_study(text + "[grid]\npopulations = [16]", "s.toml", tmp_path).cases) == 2
+    (case,) = make(algorithms={"ea": f"{name}:OnePlusOne"}, plan=Runs(), folder=tmp_path).cases
+    assert case.stop == Stop(max_generations=None, patience=None, stagnation=2.0)
 
 
-def test_an_optimum_that_raises_is_told(tmp_path: Path) -> None:
+def test_the_state_of_custom_modules_is_not_part_of_a_study(tmp_path: Path) -> None:
+    name = write_module(tmp_path, ONE_PLUS_ONE)
+    study = make(algorithms=[f"{name}:OnePlusOne:rate=2"], plan=Runs(), folder=tmp_path)
+    file = tmp_path / f"{name}.py"
+    file.write_text(ONE_PLUS_ONE + "# edited\n", encoding="utf-8")
+    again = Study.from_json(study.to_json(), folder=tmp_path)
+    assert again == study
+    ((old,), (new,)) = study.cases, again.cases
+    assert old.trials()[0].key != new.trials()[0].key
+
+
+def test_a_class_that_workers_cannot_import_is_refused(tmp_path: Path) -> None:
+    name = write_module(tmp_path, ONE_PLUS_ONE)
+    with importable(tmp_path):
+        cls = find_object(f"{name}:OnePlusOne")
+    local = type("Local", (cls,), {"__module__": "__main__"})  # type: ignore[arg-type]
+    for algorithm in (local(), type("Hidden", (cls,), {"__module__": name})()):  # type: ignore[arg-type]
+        with pytest.raises(SpecError):
+            make(algorithms=[algorithm], plan=Runs(), folder=tmp_path)
+
+
+def test_a_text_may_be_a_model_or_an_algorithm(tmp_path: Path) -> None:
     name = write_module(
         tmp_path,
-        """
-class Own:
-    def __init__(self, length):
-        self.length = length
-
-    @property
-    def optimum(self):
-        raise LookupError("no such file")
-
-    def __call__(self, bits):
-        return bits.sum(axis=1)
-""",
+        ONE_PLUS_ONE + "\n\nfrom harmonium import UMDA\n\n\nclass Mine(UMDA):\n    pass\n",
     )
-    text = f'{TOP}[[problems]]\nproblem = "{name}:Own"\nsizes = [8]\n'
-    with pytest.raises(SpecError, match=r"^s\.toml: problems\[0\]\.sizes\[0\]: .*LookupError: no "):
-        read_study(text, "s.toml", tmp_path)
-
-
-def test_a_module_that_raises_is_told(tmp_path: Path) -> None:
-    name = write_module(tmp_path, 'raise RuntimeError("no licence")\n')
-    text = f'{TOP}[[problems]]\nproblem = "{name}:make"\nsizes = [20]\n'
-    with pytest.raises(SpecError) as caught:
-        read_study(text, "s.toml", tmp_path)
-    assert str(caught.value).startswith("s.toml: problems[0]")
-    assert str(caught.value).endswith(
-        f": {name}:make: importing {name} raised RuntimeError: no licence"
-    )
-
-
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    file = tmp_path / "study.toml"
-    with pytest.raises(SpecError) as caught:
-        load_study(file)
-    assert str(caught.value) == f"{file}: cannot be read: No such file or directory"
-    with pytest.raises(SpecError) as caught:
-        load_study(tmp_path)
-    assert str(caught.value) == f"{tmp_path}: cannot be read: Is a directory"
-    file.write_bytes(b'name = "\xff"\n')
-    with pytest.raises(SpecError) as caught:
-        load_study(file)
-    assert str(caught.value) == f"{file}: cannot be read: it is no UTF-8 text"
-
-
-def test_a_wrong_file_is_called_by_its_name(tmp_path: Path) -> None:
-    file = tmp_path / "study.toml"
-    file.write_text('models = ["umda"]\n' + ONEMAX, encoding="utf-8")
-    with pytest.raises(SpecError, match=r"^study\.toml: name is missing$"):
-        load_study(file)
+    assert parse_algorithm("rbm:hidden=n/2") == EDA(RBM(hidden="n/2"))
+    with pytest.raises(SpecError, match=r"^rbm: 'hidden' is not a setting"):
+        parse_algorithm("rbm:hidden")
+    with importable(tmp_path):
+        assert parse_algorithm(f"{name}:OnePlusOne:rate=2").to_dict()["rate"] == 2
+        assert parse_algorithm(f"{name}:Mine").to_dict()["model"]["name"] == f"{name}:Mine"
+        with pytest.raises(SpecError, match=f"^{name}:np: "):
+            parse_algorithm(f"{name}:np")

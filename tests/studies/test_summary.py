@@ -1,11 +1,12 @@
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from harmonium import NK, OneMax
-from harmonium.studies.plans import Bisect, Case, Fixed, Plan, Walk
+from harmonium.studies.plans import Bisect, Case, Fixed, Plan, Runs, Walk
 from harmonium.studies.store import Outcome
 from harmonium.studies.summary import METRICS, RESAMPLES, Estimate, Metric, Row, summarize
 from tests.studies.made import make_case, make_failure, make_outcome
@@ -16,8 +17,8 @@ SOLVED = [
     make_outcome(evaluations=600, unique=60, generations=6, cpu=6.0, memory=9000),
 ]
 
-Known = Mapping[int, Sequence[Outcome]]
-"""Outcomes of the first runs at some populations."""
+Known = Mapping[Any, Sequence[Outcome]]
+"""Outcomes of the first runs at some populations; at None those of a plan of runs."""
 
 
 def walk(case: Case, known: Known) -> Walk:
@@ -59,8 +60,8 @@ def means(row: Row) -> dict[str, float]:
 
 
 def test_a_row_of_one_instance_has_the_means_of_its_runs() -> None:
-    row = only([walk(make_case(Bisect(first=8)), {8: SOLVED})])
-    assert (row.family, row.size, row.model, row.given) == ("onemax", 20, "umda", None)
+    row = only([walk(make_case(Bisect(start=8)), {8: SOLVED})])
+    assert (row.family, row.size, row.name, row.given) == ("onemax", 20, "umda", None)
     assert (row.problem, row.state, row.reason) == (OneMax(20), "done", "")
     assert (row.instances, row.instances_done, row.runs, row.solved) == (1, 1, 3, 3)
     assert means(row) == pytest.approx(
@@ -93,7 +94,7 @@ def test_a_row_has_what_was_measured_at_the_population_found() -> None:
 
 
 def test_a_population_below_which_none_was_run_has_no_lower_bound() -> None:
-    row = only([walk(make_case(Bisect(first=8)), {8: SOLVED})])
+    row = only([walk(make_case(Bisect(start=8)), {8: SOLVED})])
     estimate = row.estimate("population")
     assert estimate is not None
     assert (estimate.mean, estimate.high, estimate.known) == (8, 8, False)
@@ -104,7 +105,7 @@ def test_a_row_of_several_instances_has_the_mean_of_their_means() -> None:
     one = [make_outcome(evaluations=100), make_outcome(evaluations=200)]
     other = [make_outcome(evaluations=300), make_outcome(evaluations=500)]
     low = [make_outcome(False)]
-    row = only(walk_instances(Bisect(first=8), {8: one}, {8: low, 16: other, 12: low, 14: low}))
+    row = only(walk_instances(Bisect(start=8), {8: one}, {8: low, 16: other, 12: low, 14: low}))
     assert (row.state, row.reason) == ("done", "")
     assert (row.instances, row.instances_done, row.runs, row.solved) == (2, 2, 4, 4)
     assert row.samples["evaluations"].tolist() == [150, 400]
@@ -125,11 +126,13 @@ def mean_alone(row: Row, metric: Metric) -> float:
     return estimate.mean
 
 
-@pytest.mark.parametrize("plan", [Bisect(first=8), Fixed(8)], ids=["bisect", "grid"])
+@pytest.mark.parametrize(
+    "plan", [Bisect(start=8), Fixed(8), Runs()], ids=["bisect", "grid", "runs"]
+)
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
 def test_fewer_than_four_instances_have_no_interval(plan: Plan, count: int) -> None:
     # Two equal ones would show "±0%".
-    row = only(walk_instances(plan, *[{8: SOLVED}] * count, runs=3))
+    row = only(walk_instances(plan, *[{plan.first: SOLVED}] * count, runs=3))
     assert row.instances == count
     estimates = {metric: row.estimate(metric) for metric in METRICS if metric != "population"}
     for metric, estimate in estimates.items():
@@ -162,14 +165,14 @@ def test_a_grid_has_a_row_for_each_population() -> None:
 
 def test_rows_are_in_the_order_of_their_cases() -> None:
     cases = [
-        make_case(problem=OneMax(size), family=family, model=model)
+        make_case(problem=OneMax(size), family=family, name=name)
         for family in ("b", "a")
         for size in (30, 20)
-        for model in ("y", "x")
+        for name in ("y", "x")
     ]
     rows = summarize([walk(case, {}) for case in cases])
-    assert [(row.family, row.size, row.model) for row in rows] == [
-        (case.family, case.size, case.model) for case in cases
+    assert [(row.family, row.size, row.name) for row in rows] == [
+        (case.family, case.size, case.name) for case in cases
     ]
 
 
@@ -195,7 +198,7 @@ def test_a_row_that_runs(known: Known) -> None:
 
 
 def test_a_row_of_which_some_instances_are_done() -> None:
-    row = only(walk_instances(Bisect(first=8), {8: SOLVED[:2]}, {}, {8: SOLVED[:1]}))
+    row = only(walk_instances(Bisect(start=8), {8: SOLVED[:2]}, {}, {8: SOLVED[:1]}))
     assert (row.state, row.reason) == ("running", "")
     assert (row.instances, row.instances_done, row.runs, row.solved) == (3, 1, 6, 2)
     assert mean_alone(row, "evaluations") == 150
@@ -208,7 +211,7 @@ def test_a_row_that_failed() -> None:
 
 
 def test_a_row_of_which_one_instance_failed() -> None:
-    plan = Bisect(first=8, max_population=8)
+    plan = Bisect(start=8, max_population=8)
     missed = {8: [make_outcome(False)]}
     row = only(walk_instances(plan, {8: SOLVED[:2]}, missed, {8: [make_failure()]}, {}))
     assert (row.state, row.reason) == ("failed", "ValueError: broken")
@@ -222,7 +225,7 @@ def test_a_row_that_is_not_solved() -> None:
 
 
 def test_a_row_of_which_some_instances_are_not_solved() -> None:
-    plan = Bisect(first=8, max_population=8)
+    plan = Bisect(start=8, max_population=8)
     missed = {8: [make_outcome(False)]}
     row = only(walk_instances(plan, {8: SOLVED[:2]}, missed, missed))
     assert row.state == "not solved"
@@ -231,7 +234,7 @@ def test_a_row_of_which_some_instances_are_not_solved() -> None:
 
 
 def test_a_row_that_is_not_confirmed() -> None:
-    plan = Bisect(first=8, max_population=20, confirm=True)
+    plan = Bisect(start=8, max_population=20, confirm=True)
     failed = [make_outcome(False)]
     row = only([walk(make_case(plan), {8: failed, 16: SOLVED})])
     assert (row.state, row.reason) == ("not solved", "not confirmed within population 20")
@@ -239,7 +242,7 @@ def test_a_row_that_is_not_confirmed() -> None:
 
 
 def test_a_row_of_which_some_instances_are_not_confirmed() -> None:
-    plan = Bisect(first=8, max_population=20, confirm=True)
+    plan = Bisect(start=8, max_population=20, confirm=True)
     both = {8: SOLVED[:2], 16: SOLVED[:2]}
     row = only(walk_instances(plan, both, {8: [make_outcome(False)], 16: SOLVED[:2]}))
     assert row.state == "not solved"
@@ -247,7 +250,7 @@ def test_a_row_of_which_some_instances_are_not_confirmed() -> None:
 
 
 def test_a_row_that_is_cut_short() -> None:
-    plan = Bisect(first=64, max_evaluations=900)
+    plan = Bisect(start=64, max_evaluations=900)
     row = only([walk(make_case(plan), {64: SOLVED})])
     assert (row.state, row.reason) == ("done", "tolerance not reached within 900 evaluations")
     estimate = row.estimate("population")
@@ -258,7 +261,7 @@ def test_a_row_that_is_cut_short() -> None:
 
 def test_a_row_names_the_ceiling_of_an_instance_that_is_not_solved() -> None:
     # The first one is solved, but not to its tolerance; the second one is not, for another reason.
-    plan = Bisect(first=64, max_population=64, max_evaluations=300)
+    plan = Bisect(start=64, max_population=64, max_evaluations=300)
     row = only(walk_instances(plan, {64: SOLVED[:2]}, {64: [make_outcome(False)]}))
     assert row.state == "not solved"
     assert row.reason == "not solved within population 64 in 1 of 2 instances"
@@ -307,3 +310,83 @@ def test_an_interval_holds_the_true_mean_as_often_as_it_says() -> None:
         assert estimate is not None
         hits += estimate.low <= 500 <= estimate.high
     assert hits >= 0.92 * 300
+
+
+def run_all(*runs: tuple[bool, int]) -> Row:
+    """Return the row of runs that were solved or not, with so many evaluations."""
+    outcomes = [make_outcome(solved, evaluations=count) for solved, count in runs]
+    return only([walk(make_case(Runs(), runs=len(runs)), {None: outcomes})])
+
+
+def test_runs_have_a_success_rate_and_expected_evaluations() -> None:
+    # Counted by hand: 100 + 300 + 200 + 400 evaluations for two solved runs.
+    row = run_all((True, 100), (False, 300), (True, 200), (False, 400))
+    assert (row.plan, row.given, row.state, row.reason) == ("runs", None, "done", "")
+    assert (row.runs, row.solved, row.success_rate) == (4, 2, 0.5)
+    assert mean_of(row, "evaluations") == 250
+    assert row.estimate("population") is None
+    estimate = row.expected_evaluations
+    assert estimate is not None
+    assert estimate.mean == 500
+    assert 100 <= estimate.low < 500 < estimate.high
+
+
+def mean_of(row: Row, metric: Metric) -> float:
+    estimate = row.estimate(metric)
+    assert estimate is not None
+    return estimate.mean
+
+
+def test_where_all_runs_are_solved_the_mean_is_expected() -> None:
+    row = run_all(*[(True, count) for count in (100, 250, 300, 950, 70)])
+    assert row.success_rate == 1
+    expected, mean = row.expected_evaluations, row.estimate("evaluations")
+    assert expected is not None
+    assert mean is not None
+    assert expected.mean == pytest.approx(mean.mean)
+    assert (expected.low, expected.high) == pytest.approx((mean.low, mean.high))
+
+
+def test_where_no_run_is_solved_nothing_can_be_expected() -> None:
+    row = run_all(*[(False, 100)] * 5)
+    assert (row.state, row.success_rate, row.expected_evaluations) == ("done", 0.0, None)
+
+
+def test_an_expectation_from_one_solved_run_has_no_upper_bound() -> None:
+    estimate = run_all((True, 100), *[(False, 100)] * 4).expected_evaluations
+    assert estimate is not None
+    assert (estimate.mean, estimate.high) == (500, math.inf)
+    assert math.isfinite(estimate.low)
+
+
+def test_an_expectation_from_few_runs_has_no_interval() -> None:
+    estimate = run_all((True, 100), (False, 200), (True, 300)).expected_evaluations
+    assert estimate is not None
+    assert estimate.mean == 300
+    assert not estimate.known
+
+
+def test_an_expectation_is_over_all_instances() -> None:
+    # 100 + 200 and 300 + 500 evaluations, for one and two solved runs.
+    one = [make_outcome(evaluations=100), make_outcome(False, evaluations=200)]
+    other = [make_outcome(evaluations=300), make_outcome(evaluations=500)]
+    row = only(walk_instances(Runs(), {None: one}, {None: other}))
+    assert row.success_rate == 0.75
+    estimate = row.expected_evaluations
+    assert estimate is not None
+    assert estimate.mean == pytest.approx(1100 / 3)
+    assert row.costs.tolist() == [[300, 1], [800, 2]]
+
+
+def test_runs_that_have_not_ended_have_no_success_rate() -> None:
+    row = only([walk(make_case(Runs(), runs=3), {None: SOLVED[:2]})])
+    assert (row.state, row.success_rate, row.expected_evaluations) == ("running", None, None)
+    failed = only([walk(make_case(Runs(), runs=3), {None: [make_failure()]})])
+    assert (failed.state, failed.success_rate) == ("failed", None)
+
+
+def test_an_algorithm_without_generations_has_no_estimate_of_them() -> None:
+    outcomes = [make_outcome(generations=None)] * 4
+    row = only([walk(make_case(Runs(), runs=4), {None: outcomes})])
+    assert row.estimate("generations") is None
+    assert mean_of(row, "evaluations") == 100

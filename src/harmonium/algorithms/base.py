@@ -49,15 +49,15 @@ class Search(ABC):
     ----------
     algorithm : Algorithm
         The spec that started the search.
-    space : Space
-        The valid rows; `space.length` is the number of bits.
+    space : Space or int
+        The valid rows; an integer stands for that many free bits.
     seed : int
         Seed of all random streams.
     """
 
-    def __init__(self, algorithm: "Algorithm", space: Space, seed: int) -> None:
+    def __init__(self, algorithm: "Algorithm", space: Space | int, seed: int) -> None:
         self.algorithm = algorithm
-        self.space = space
+        self.space = as_space(space)
         self.seed = check_seed(seed)
         self.clock = Clock()
         """CPU time by phase; charging it is optional."""
@@ -107,8 +107,8 @@ class Algorithm(Spec, ABC):
 
     @property
     def label(self) -> str:
-        """Short name in tables and charts."""
-        return str(self)
+        """Short name in tables and charts: the text of the spec, without the module."""
+        return str(self).removeprefix(f"{type(self).__module__}:")
 
     @property
     def endless(self) -> bool:
@@ -171,7 +171,17 @@ def _differ(saved: object, expected: object, where: str = "") -> str:
     if not (isinstance(saved, dict) and isinstance(expected, dict)):
         return f"{where or 'it'} is {saved!r} there, {expected!r} here"
     for key in (*expected, *saved):
-        if saved.get(key) != expected.get(key):
-            path = f"{where}.{key}" if where else str(key)
-            return _differ(saved.get(key), expected.get(key), path)
+        one, other = saved.get(key, _MISSING), expected.get(key, _MISSING)
+        if one != other:
+            return _differ(one, other, f"{where}.{key}" if where else str(key))
     return "they are equal"
+
+
+class _Missing:
+    """Stands for a value that only one of two identities has."""
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+_MISSING = _Missing()

@@ -5,9 +5,9 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits, Fitness
 from harmonium.algorithms.replacement import Population
 from harmonium.algorithms.selection import Indices
+from harmonium.bits import Bits, Fitness
 
 
 class Batch:

@@ -1,7 +1,7 @@
 """EDA: an estimation of distribution algorithm, Algorithm 1 of the paper."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from harmonium.algorithms.interleaved import InterleavedSearch
 from harmonium.algorithms.population import PopulationSearch
 from harmonium.algorithms.selection import Pairing
 from harmonium.models import MODELS, UMDA, Model, Replacement
-from harmonium.space import Space, as_space
+from harmonium.space import Space
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,17 @@ class EDA(Algorithm):
         Replacement | Literal["auto"],
         Meta(description="who makes room for the offspring; auto: what suits the model"),
     ] = "auto"
+
+    if TYPE_CHECKING:  # a text is accepted too, and made a model
+
+        def __init__(
+            self,
+            model: Model | str,
+            population: int | Literal["auto"] = ...,
+            tournament: int = ...,
+            pairing: Pairing = ...,
+            replacement: Replacement | Literal["auto"] = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,7 +112,7 @@ class EDA(Algorithm):
     def start(self, space: Space | int, seed: int) -> Search:
         """Start a search over the rows of a space, or over that many free bits."""
         kind = InterleavedSearch if self.population == "auto" else PopulationSearch
-        return kind(self, as_space(space), seed)
+        return kind(self, space, seed)
 
     def with_population(self, population: int) -> "EDA":
         """Return the same EDA with a population of this size."""

@@ -55,7 +55,7 @@ class Level:
 class InterleavedSearch(Search):
     """A running EDA with interleaved populations of doubling size."""
 
-    def __init__(self, eda: "EDA", space: Space, seed: int) -> None:
+    def __init__(self, eda: "EDA", space: Space | int, seed: int) -> None:
         super().__init__(eda, space, seed)
         self.eda = eda
         self.generation = 0
@@ -65,7 +65,7 @@ class InterleavedSearch(Search):
         self.grown = 0
         """Number of populations so far, retired ones included."""
         self._retired_repairs = 0
-        self._known = Population(np.empty((0, space.length), dtype=np.uint8), np.empty(0))
+        self._known = Population(np.empty((0, self.space.length), dtype=np.uint8), np.empty(0))
         self._level = self._grow()  # whose turn it is, or was last
 
     @property

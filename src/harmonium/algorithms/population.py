@@ -26,7 +26,7 @@ class PopulationSearch(Search):
     towards ones: `fitted` describes `bits ^ mask`. Everything else has the true bits.
     """
 
-    def __init__(self, eda: "EDA", space: Space, seed: int) -> None:
+    def __init__(self, eda: "EDA", space: Space | int, seed: int) -> None:
         super().__init__(eda, space, seed)
         self.eda = eda
         self.generation = 0
@@ -35,10 +35,10 @@ class PopulationSearch(Search):
         self.repairs = 0
         self._fitted: Fitted | None = None
         self._facts: dict[str, float] = {}
-        self.mask = self._rng("mask").integers(0, 2, space.length, dtype=np.uint8)
+        self.mask = self._rng("mask").integers(0, 2, self.space.length, dtype=np.uint8)
         self._parents: Indices | None = None
-        self._batch = Batch(np.empty((0, space.length), dtype=np.uint8))
-        self._known = Population(np.empty((0, space.length), dtype=np.uint8), np.empty(0))
+        self._batch = Batch(np.empty((0, self.space.length), dtype=np.uint8))
+        self._known = Population(np.empty((0, self.space.length), dtype=np.uint8), np.empty(0))
 
     @property
     def fitted(self) -> Fitted | None:

@@ -5,10 +5,10 @@ from typing import Final, NamedTuple, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.algorithms.selection import Indices
 from harmonium.bits import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.models import Replacement
-from harmonium.algorithms.selection import Indices
 
 
 class Population(NamedTuple):

@@ -1,4 +1,4 @@
-"""How fast we are: ratios to peers, measured in one run on one core."""
+"""The bench: ratios of our speed to that of peers, measured in one run on one core."""
 
 from harmonium.bench.results import Measurement, Report, Skipped, Solving, collect
 from harmonium.bench.scale import FULL, QUICK, Scale

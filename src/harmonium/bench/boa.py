@@ -1,10 +1,11 @@
-"""BOA: building a Bayesian network, against pgmpy and against the same search in Python."""
+"""BOA: the time to build a Bayesian network, against pgmpy and the same search in Python."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from harmonium.algorithms.selection import select
 from harmonium.bench.peers import Modules
 from harmonium.bench.plain import build_network
 from harmonium.bench.results import Measurement
@@ -13,23 +14,22 @@ from harmonium.bench.timing import Action, time_in_turns, time_once
 from harmonium.bits import Bits
 from harmonium.models import BOA
 from harmonium.problems import Trap
-from harmonium.search.selection import select
 
 ORDER = 5
 """Bits in a trap."""
 LARGE_MILLISECONDS = 60.0
-"""Promised for the large networks."""
+"""Bound on the time to build a large network."""
 _MS = 1e3
 
 
 def measure_networks(scale: Scale, peers: Modules) -> Iterator[Measurement]:
-    """Compare the time of building networks, small ones with peers, large ones with a bound."""
+    """Compare the time to build small networks with peers, and large ones with a bound."""
     yield from compare_networks(scale, peers)
     yield measure_large(scale)
 
 
 def compare_networks(scale: Scale, peers: Modules) -> Iterator[Measurement]:
-    """Compare the building of one network; the peers take seconds and build it once."""
+    """Compare the time to build one network; peers need seconds, so they build it only once."""
     size = scale.compared_networks
     rows = make_trap_rows(size)
     others = {"Python": build_plainly(rows)}
@@ -50,7 +50,7 @@ def compare_networks(scale: Scale, peers: Modules) -> Iterator[Measurement]:
 
 
 def measure_large(scale: Scale) -> Measurement:
-    """Measure the building of a network as large as those of long runs."""
+    """Measure the time to build a network as large as those of long runs."""
     size = scale.large_networks
     ours = time_in_turns({"ours": build_ours(make_trap_rows(size))}, scale.rounds)["ours"]
     return Measurement(
@@ -66,11 +66,11 @@ def measure_large(scale: Scale) -> Measurement:
 
 
 def make_trap_rows(size: Size) -> Bits:
-    """Return parents as they are in the midst of a run on 5-traps.
+    """Return rows like the parents in the middle of a run on 5-traps.
 
     Of twice as many random rows, each trap of each row is left as it is with probability 1/2, and
     otherwise overwritten by all ones or all zeros, the two attractors, with equal probability. Then
-    half of the rows are selected by tournaments on the trap function, as a search does it.
+    half of the rows are selected by tournaments on the trap function, as in an EDA.
     """
     rng = np.random.default_rng(1)
     population = rng.integers(0, 2, (2 * size.rows, size.bits), dtype=np.uint8)
@@ -81,20 +81,20 @@ def make_trap_rows(size: Size) -> Bits:
 
 
 def build_ours(rows: Bits) -> Action:
-    """Return our building of a network with its tables."""
+    """Return the action that builds a network and its tables by our kernel."""
     model, rng = BOA(), np.random.default_rng(1)
     return lambda: model.fit(rows, rng)
 
 
 def build_plainly(rows: Bits) -> Action:
-    """Return the same search in Python; where edges gain the same, it takes ours."""
+    """Return the same search in Python; between edges of equal gain it chooses ours."""
     model = BOA()
     ours = set(model.fit(rows, np.random.default_rng(1)).edges)
     return lambda: build_network(rows, model.max_parents, ours)
 
 
 def search_pgmpy(discovery: Any, rows: Bits) -> Action:
-    """Return pgmpy's hill climbing by BIC, which may also remove and turn edges; no tables."""
+    """Return pgmpy's hill climbing by BIC, which also removes and reverses edges; no tables."""
     search = discovery.HillClimbSearch(
         scoring_method="bic-d",
         max_indegree=BOA().max_parents,

@@ -1,4 +1,4 @@
-"""The packages we measure ourselves against: all optional, none imported before it is needed."""
+"""The packages that the bench compares with: all optional, imported only when needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from harmonium.bench.results import Skipped
 
 @dataclass(frozen=True)
 class Peer:
-    """A package by its name on PyPI, the module that is wanted of it, and how to get it."""
+    """A package: its name on PyPI, the module that the bench uses, and how to install it."""
 
     name: str
     module: str
@@ -21,18 +21,18 @@ PEERS: Final = {
     peer.name: peer
     for peer in (
         Peer("scikit-learn", "sklearn.neural_network"),
-        Peer("torch", "torch", "compared only where it is, as its builds are large"),
+        Peer("torch", "torch", "pip install torch"),
         Peer("pgmpy", "pgmpy.causal_discovery"),
         Peer("gomea", "gomea"),
     )
 }
 
 Modules = Mapping[str, Any]
-"""Modules of the peers that are there, by the name of the package."""
+"""Modules of the installed peers, by the name of the package."""
 
 
 def load_peers(names: tuple[str, ...]) -> tuple[dict[str, Any], list[Skipped]]:
-    """Import these peers; return the modules that are there, and why the others are not."""
+    """Import these peers; return the modules, and the reasons for those that are skipped."""
     modules: dict[str, Any] = {}
     skipped: list[Skipped] = []
     for name in names:
@@ -47,6 +47,6 @@ def load_peers(names: tuple[str, ...]) -> tuple[dict[str, Any], list[Skipped]]:
 
 
 def _with_parents(module: str) -> set[str]:
-    """Return a module and the packages around it."""
+    """Return a module and the packages that contain it."""
     parts = module.split(".")
     return {".".join(parts[:end]) for end in range(1, len(parts) + 1)}

@@ -1,6 +1,6 @@
-"""Our methods as one would write them at first: RBMs in NumPy, greedy networks in Python.
+"""Straightforward versions of our methods: RBMs in NumPy, greedy networks in Python.
 
-No tricks, but no foolishness either: what is worth comparing with, and what tests compare with.
+They are reasonably efficient but not optimised; the bench and the tests compare with them.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ Numbers = NDArray[np.float64]
 
 
 class Draws(Protocol):
-    """Where uniform random numbers come from: a NumPy generator."""
+    """A source of uniform random numbers, such as a NumPy generator."""
 
     def random(self, size: tuple[int, ...]) -> Numbers:
         """Return an array of numbers in [0, 1)."""
@@ -40,7 +40,7 @@ class PlainRBM:
     weight_cost: float = 0.0001
 
     def train_epoch(self, rows: Numbers, order: NDArray[np.int64], batch: int, rng: Draws) -> None:
-        """Follow the gradient of CD-1 once over `rows` (rows, bits) in `order`."""
+        """Train by CD-1 once over `rows` (rows, bits) in `order`."""
         for first in range(0, len(order), batch):
             data = rows[order[first : first + batch]]
             hidden = draw(data @ self.weights + self.hidden_bias, rng)
@@ -54,7 +54,7 @@ class PlainRBM:
             self.hidden_bias += self.rate * (hidden - model_hidden).mean(axis=0)
 
     def walk(self, rows: Numbers, steps: int, rng: Draws) -> Numbers:
-        """Return where `rows` (rows, bits) get to in `steps` full Gibbs steps."""
+        """Return `rows` (rows, bits) after `steps` full Gibbs steps."""
         for _ in range(steps):
             hidden = draw(rows @ self.weights + self.hidden_bias, rng)
             rows = draw(hidden @ self.weights.T + self.visible_bias, rng)
@@ -82,8 +82,8 @@ Network = list[list[int]]
 def build_network(rows: Bits, max_parents: int, preferred: Collection[Edge] = ()) -> Network:
     """Add the edge that raises the BIC most, without cycles, until none raises it.
 
-    An edge and its reverse often gain the same: of equals, a preferred one is taken. Terms of the
-    BIC are remembered, so that each is counted once.
+    An edge and its reverse often have the same gain; among equals a preferred edge is chosen.
+    Terms of the BIC are cached, so that each is computed once.
     """
     length = rows.shape[1]
     columns = [rows[:, bit].tolist() for bit in range(length)]
@@ -114,7 +114,7 @@ def build_network(rows: Bits, max_parents: int, preferred: Collection[Edge] = ()
 
 
 def score_family(child: list[int], parents: list[list[int]]) -> float:
-    """Return one bit's term of the BIC: its log-likelihood given its parents, less the price."""
+    """Return the BIC term of one bit: its log-likelihood given its parents, minus the penalty."""
     families = Counter(zip(child, *parents, strict=True))
     configurations: Counter[tuple[int, ...]] = Counter()
     for family, count in families.items():
@@ -122,8 +122,8 @@ def score_family(child: list[int], parents: list[list[int]]) -> float:
     likelihood: float = sum(
         count * log2(count / configurations[family[1:]]) for family, count in families.items()
     )
-    price: float = 2 ** len(parents) * log2(len(child)) / 2
-    return likelihood - price
+    penalty: float = 2 ** len(parents) * log2(len(child)) / 2
+    return likelihood - penalty
 
 
 def score_network(rows: Bits, network: Network) -> float:
@@ -136,7 +136,7 @@ def score_network(rows: Bits, network: Network) -> float:
 
 
 def find_descendants(network: Network, bit: int) -> set[int]:
-    """Return a bit and all that depend on it."""
+    """Return a bit and all bits that depend on it."""
     below = {bit}
     while True:
         children = {child for child, parents in enumerate(network) if not below.isdisjoint(parents)}

@@ -1,4 +1,4 @@
-"""RBMs: training by CD-1 and Gibbs sampling, against scikit-learn, torch, NumPy and the machine."""
+"""RBMs: CD-1 and Gibbs sampling, against scikit-learn, torch, NumPy and a matrix product."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,14 +22,14 @@ _KEY = np.uint64(1)
 
 
 def measure_training(scale: Scale, peers: Modules) -> Iterator[Measurement]:
-    """Compare an epoch of CD-1 on each size, then its arithmetic with that of a matrix product."""
+    """Compare an epoch of CD-1 on each size with peers, and its GFLOP/s with a matrix product."""
     for size in scale.training:
         yield from compare_training(size, scale, peers)
     yield measure_arithmetic(scale)
 
 
 def compare_training(size: Size, scale: Scale, peers: Modules) -> Iterator[Measurement]:
-    """Compare the rows a second of CD-1."""
+    """Compare the number of rows a second in CD-1."""
     rows = make_rows(size)
     epochs = scale.epochs
     actions = {
@@ -40,7 +40,7 @@ def compare_training(size: Size, scale: Scale, peers: Modules) -> Iterator[Measu
         train = train_torch(peers["torch"], rows, make_machine(size))
         actions["torch"] = repeat(train, epochs)
     for precision in (np.float32, np.float64) if "scikit-learn" in peers else ():
-        # All that a fit does beside its epochs is in both, so the difference is epochs alone.
+        # Both fits include the same start, so that the difference is the time of the epochs.
         name, same = f"scikit-learn {precision.__name__}", rows.astype(precision)
         rbm = peers["scikit-learn"].BernoulliRBM
         actions[f"start of {name}"] = fit_sklearn(rbm, same, size.hidden, epochs=1)
@@ -64,8 +64,8 @@ def compare_training(size: Size, scale: Scale, peers: Modules) -> Iterator[Measu
 def measure_arithmetic(scale: Scale) -> Measurement:
     """Compare the floating-point operations a second of CD-1 with those of one matrix product.
 
-    An epoch has five products a row: 5·2·bits·hidden operations. Draws, sigmoids and updates come
-    on top and are not counted.
+    An epoch has five products a row: 5·2·bits·hidden operations. Draws, sigmoids and updates are
+    not counted.
     """
     size = scale.peak
     matrix = np.random.default_rng(1).random((scale.product, scale.product), dtype=np.float32)
@@ -89,7 +89,7 @@ def measure_arithmetic(scale: Scale) -> Measurement:
 
 
 def measure_gibbs(scale: Scale, peers: Modules) -> Iterator[Measurement]:
-    """Compare the row-steps a second of Gibbs sampling."""
+    """Compare the number of row-steps a second in Gibbs sampling."""
     size, steps = scale.gibbs, scale.gibbs_steps
     rows = make_rows(size)
     machine, plain = make_machine(size), make_plain(size)
@@ -115,7 +115,7 @@ def measure_gibbs(scale: Scale, peers: Modules) -> Iterator[Measurement]:
 
 
 def make_rows(size: Size) -> Floats:
-    """Return random bits as the kernels take them; what they are makes no difference to speed."""
+    """Return random bits as float32, the type of the kernels; speed does not depend on values."""
     rng = np.random.default_rng(1)
     return rng.integers(0, 2, (size.rows, size.bits)).astype(np.float32)
 
@@ -128,7 +128,7 @@ def make_machine(size: Size) -> Machine:
 
 
 def make_plain(size: Size) -> PlainRBM:
-    """Return the same RBM for NumPy."""
+    """Return the RBM of `make_machine` for NumPy."""
     weights, visible_bias, hidden_bias = (part.astype(np.float64) for part in make_machine(size))
     return PlainRBM(
         weights, visible_bias, hidden_bias, np.zeros_like(weights), RATE, MOMENTUM, WEIGHT_COST
@@ -136,12 +136,12 @@ def make_plain(size: Size) -> PlainRBM:
 
 
 def make_order(rows: Floats) -> NDArray[np.int64]:
-    """Return the order in which an epoch takes the rows."""
+    """Return the order of the rows in an epoch."""
     return np.random.default_rng(3).permutation(len(rows))
 
 
 def train_ours(rows: Floats, machine: Machine) -> Action:
-    """Return one epoch of our kernel, by the rule of the paper."""
+    """Return the action of one epoch of our kernel, with the learning rule of the paper."""
     order = make_order(rows)
     last = Machine(*(np.zeros_like(part) for part in machine))
     connected = np.ones_like(machine.W)
@@ -164,19 +164,19 @@ def train_ours(rows: Floats, machine: Machine) -> Action:
 
 
 def train_numpy(rows: Floats, plain: PlainRBM) -> Action:
-    """Return one epoch in NumPy."""
+    """Return the action of one epoch in NumPy."""
     numbers, order, rng = rows.astype(np.float64), make_order(rows), np.random.default_rng(1)
     return lambda: plain.train_epoch(numbers, order, BATCH, rng)
 
 
 def fit_sklearn(rbm: Any, rows: NDArray[Any], hidden: int, epochs: int) -> Action:
-    """Return a whole fit of scikit-learn's RBM: as many products, by persistent chains."""
+    """Return a whole fit of scikit-learn's RBM: as many products, but persistent chains."""
     settings = {"n_components": hidden, "batch_size": BATCH, "learning_rate": RATE}
     return lambda: rbm(**settings, n_iter=epochs, random_state=1).fit(rows)
 
 
 def train_torch(torch: Any, rows: Floats, machine: Machine) -> Action:
-    """Return one epoch in torch, in float32 on the CPU with one thread; it changes `machine`."""
+    """Return one epoch in torch: float32, CPU, one thread; it changes `machine` in place."""
     torch.set_num_threads(1)
     weights, visible_bias, hidden_bias = (torch.from_numpy(part) for part in machine)
     data, order = torch.from_numpy(rows), torch.from_numpy(make_order(rows))

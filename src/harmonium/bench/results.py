@@ -1,4 +1,4 @@
-"""What a bench tells: ratios to peers, times to the optimum, and who was not there to compare."""
+"""Results of a bench: ratios to peers, times to the optimum, and skipped peers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -7,43 +7,43 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Measurement:
-    """One comparison: our figure, the peer's, and how many times better ours is."""
+    """One comparison: our value, the value of the peer, and how many times better ours is."""
 
     group: str
     what: str
     against: str
-    """Who made the other figure; an absolute bound counts as a peer that meets it exactly."""
+    """The peer; an absolute bound counts as a peer that meets it exactly."""
     ours: float
     peer: float
     unit: str
     better: Literal["more", "less"] = "more"
-    """Whether more of the unit is better, as of a speed, or less, as of a time."""
+    """Whether a larger value is better, as for a speed, or a smaller one, as for a time."""
     bound: float | None = None
-    """What the ratio should at least be, where something was promised."""
+    """Smallest acceptable ratio; none if there is no requirement."""
 
     @property
     def ratio(self) -> float:
-        """How many times better ours is; above 1 we win, below 1 the peer does."""
+        """How many times better ours is: above 1 ours is better, below 1 the peer."""
         return self.ours / self.peer if self.better == "more" else self.peer / self.ours
 
     @property
     def kept(self) -> bool:
-        """Whether the ratio keeps its bound."""
+        """Whether the ratio meets its bound."""
         return self.bound is None or self.ratio >= self.bound
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields, the ratio, and whether the bound is kept."""
+        """Return all fields, the ratio, and whether the bound is met."""
         return {**asdict(self), "ratio": self.ratio, "kept": self.kept}
 
 
 @dataclass(frozen=True)
 class Solving:
-    """How one solver did on one problem, over all its runs."""
+    """The runs of one solver on one problem."""
 
     problem: str
     solver: str
     population: int | None
-    """None where the solver finds its own."""
+    """None if the solver chooses the size itself."""
     runs: int
     solved: int
     evaluations: float
@@ -51,11 +51,11 @@ class Solving:
     cpu_seconds: float
     """Mean over all runs."""
     fitness_seconds: float
-    """How many of them went into the fitness, with the way there and back."""
+    """The part of them spent in the fitness, including the calls."""
 
     @property
     def cpu_per_solved(self) -> float | None:
-        """CPU seconds of all runs, shared by those that solved the problem; none if none did."""
+        """CPU seconds of all runs divided by the number of solved runs; none if none is solved."""
         return self.cpu_seconds * self.runs / self.solved if self.solved else None
 
 
@@ -75,7 +75,7 @@ Outcome = Measurement | Solving | Skipped
 
 @dataclass(frozen=True)
 class Report:
-    """All that one call of the bench found."""
+    """All results of one call of the bench."""
 
     setting: Mapping[str, str]
     """Versions and machine, by name."""
@@ -94,7 +94,7 @@ class Report:
 
 
 def collect(setting: Mapping[str, str], outcomes: Iterable[Outcome]) -> Report:
-    """Sort outcomes by their kind; a peer missed by two groups is told once."""
+    """Group outcomes by kind; a peer that two groups skip is listed once."""
     found = tuple(outcomes)
     return Report(
         setting,

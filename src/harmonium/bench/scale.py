@@ -1,20 +1,20 @@
-"""How much is measured: sizes, bounds and rounds of the full bench, and of the quick one."""
+"""Sizes, bounds and rounds of the full bench and of the quick one."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from harmonium.models.base import Replacement
+from harmonium.models import Replacement
 from harmonium.problems import HIFF, NK, MaxSat, OneMax, ProblemSpec, Trap
 
 
 @dataclass(frozen=True)
 class Size:
-    """Rows of so many bits; RBMs on them have half as many hidden units as bits."""
+    """Number of rows and bits; an RBM on them has half as many hidden units as bits."""
 
     rows: int
     bits: int
     bound: float | None = None
-    """What the ratio on this size should at least be."""
+    """Smallest acceptable ratio on this size."""
 
     @property
     def hidden(self) -> int:
@@ -26,8 +26,23 @@ class Size:
 
 
 @dataclass(frozen=True)
+class Evaluated:
+    """A problem to evaluate on random rows."""
+
+    problem: ProblemSpec
+    reads: int
+    """Smallest number of bits that the evaluation of a row reads.
+
+    Each bit once; in NK once for each table that it indexes, in MAX-SAT one bit a clause.
+    """
+
+    def __str__(self) -> str:
+        return str(self.problem)
+
+
+@dataclass(frozen=True)
 class Task:
-    """A problem to solve, and the population and replacement that our models get for it."""
+    """A problem to solve, and the population and replacement of our EDAs on it."""
 
     problem: ProblemSpec
     population: int
@@ -39,12 +54,12 @@ class Scale:
     """Sizes and rounds of a bench."""
 
     rounds: int
-    """Rounds of things that take milliseconds."""
+    """Rounds of measurements that take milliseconds."""
     long_rounds: int
-    """Rounds of things that take a second."""
+    """Rounds of measurements that take a second."""
     training: tuple[Size, ...]
     epochs: int
-    """Epochs in one measured piece of training."""
+    """Epochs in one measurement of training."""
     peak: Size
     """Training whose GFLOP/s are compared with those of a matrix product."""
     product: int
@@ -54,8 +69,10 @@ class Scale:
     compared_networks: Size
     large_networks: Size
     evaluated_rows: int
-    evaluated: tuple[ProblemSpec, ...]
+    evaluated: tuple[Evaluated, ...]
     """Every registered problem at a typical size."""
+    one_row_tells: int
+    """Rows of the measurement of the runner, one at a time."""
     tasks: tuple[Task, ...]
     runs: int
     """Runs of each solver on each task, with the seeds 1, 2, …."""
@@ -73,7 +90,14 @@ FULL: Final = Scale(
     compared_networks=Size(1000, 30, bound=1000.0),
     large_networks=Size(4000, 100),
     evaluated_rows=10_000,
-    evaluated=(OneMax(100), Trap(60, 5), NK(30, 4), HIFF(64), MaxSat(50, 200)),
+    evaluated=(
+        Evaluated(OneMax(100), reads=100),
+        Evaluated(Trap(60, 5), reads=60),
+        Evaluated(NK(30, 4), reads=30 * 5),
+        Evaluated(HIFF(64), reads=64),
+        Evaluated(MaxSat(50, 200), reads=200),
+    ),
+    one_row_tells=1_000_000,
     tasks=(
         Task(OneMax(100), 400, "worst"),
         Task(Trap(60, 5), 3000, "rtr"),
@@ -94,7 +118,14 @@ QUICK: Final = Scale(
     compared_networks=Size(200, 10),
     large_networks=Size(200, 20),
     evaluated_rows=1000,
-    evaluated=(OneMax(20), Trap(20, 5), NK(12, 2), HIFF(16), MaxSat(10, 30)),
+    evaluated=(
+        Evaluated(OneMax(20), reads=20),
+        Evaluated(Trap(20, 5), reads=20),
+        Evaluated(NK(12, 2), reads=12 * 3),
+        Evaluated(HIFF(16), reads=16),
+        Evaluated(MaxSat(10, 30), reads=30),
+    ),
+    one_row_tells=100_000,
     tasks=(
         Task(OneMax(20), 100, "worst"),
         Task(Trap(15, 5), 400, "rtr"),
@@ -102,4 +133,4 @@ QUICK: Final = Scale(
     ),
     runs=1,
 )
-"""The same rows on sizes that say nothing of speed: to see that all of it works."""
+"""The same measurements on tiny sizes: they show that the bench works, not how fast we are."""

@@ -1,4 +1,4 @@
-"""Time to the optimum: our models, and GOMEA by those who invented it."""
+"""Time to the optimum: our models, and the GOMEA package of its authors."""
 
 import time
 from collections.abc import Iterator
@@ -9,20 +9,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.algorithms import EDA
 from harmonium.bench.peers import Modules
 from harmonium.bench.results import Measurement, Solving
 from harmonium.bench.scale import Scale, Task
 from harmonium.models import BOA, RBM, Model
 from harmonium.problems import ProblemSpec
-from harmonium.search import EDA, run
-from harmonium.search.compiling import compile_kernels
-from harmonium.search.stopping import is_solved
+from harmonium.runs import compile_kernels, is_solved, run
 
 MODELS: Final[tuple[Model, ...]] = (RBM(), BOA())
 GOMEA = "gomea, row by row"
-"""It takes no batches: each solution is a call of Python."""
+"""GOMEA takes no batches: it calls a Python function for each solution."""
 MAX_EVALUATIONS = 1_000_000
-"""Where GOMEA gives up; it took 40,000 at most."""
+"""Budget of GOMEA; it needed at most 40,000."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def measure_solving(scale: Scale, peers: Modules) -> Iterator[Measurement | Solv
 
 
 def compare(ours: list[Solving], peer: Solving) -> Iterator[Measurement]:
-    """Compare the CPU seconds that a solved run takes, runs that failed included in the bill."""
+    """Compare the CPU seconds of all runs divided by the number of solved runs."""
     for solving in ours:
         if solving.cpu_per_solved is None or peer.cpu_per_solved is None:
             continue
@@ -65,7 +64,7 @@ def compare(ours: list[Solving], peer: Solving) -> Iterator[Measurement]:
 def summarize_ours(task: Task, model: Model, runs: int) -> Solving:
     """Run an EDA with the seeds 1, 2, …."""
     eda = EDA(model, population=task.population, replacement=task.replacement)
-    compile_kernels(task.problem, eda)
+    compile_kernels(eda, task.problem)
     attempts = [attempt_ours(task.problem, eda, seed) for seed in range(1, runs + 1)]
     return summarize(task.problem, str(model), task.population, attempts)
 
@@ -93,7 +92,7 @@ def summarize(
 
 
 def attempt_ours(problem: ProblemSpec, eda: EDA, seed: int) -> Attempt:
-    """Run an EDA once, by the default stopping rules."""
+    """Run an EDA once with the default stopping rules."""
     start = time.process_time()
     result = run(problem, eda, seed=seed)
     seconds = time.process_time() - start
@@ -109,7 +108,7 @@ def attempt_gomea(gomea: Any, problem: ProblemSpec, seed: int) -> Attempt:
 
     optimum = problem.optimum
     assert optimum is not None  # noqa: S101  # all tasks have one
-    # GOMEA keeps bare pointers to these two: they need names here to stay alive.
+    # GOMEA keeps raw pointers to these two objects: the variables keep them alive.
     fitness = BlackBox(problem.length, value_to_reach=optimum - 1e-9)
     linkage = gomea.linkage.LinkageTree()
     search = gomea.DiscreteGOMEA(
@@ -122,5 +121,5 @@ def attempt_gomea(gomea: Any, problem: ProblemSpec, seed: int) -> Attempt:
     facts = search.run().getFinalStatistics()
     seconds = time.process_time() - start
     solved = is_solved(facts["best_obj_val"], optimum)
-    share = facts["eval_time"] / facts["time"]  # by its own clock, which is not one of CPU time
+    share = facts["eval_time"] / facts["time"]  # GOMEA measures time on the clock, not CPU time
     return Attempt(solved, int(facts["evaluations"]), seconds, share * seconds)

@@ -1,4 +1,4 @@
-"""The groups of the bench by name, each with the peers it wants, and how they are run."""
+"""The groups of the bench by name, each with its peers, and the loop that measures them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,11 @@ from harmonium.bench.fitness import measure_fitness
 from harmonium.bench.peers import PEERS, Modules, load_peers
 from harmonium.bench.rbm import measure_gibbs, measure_training
 from harmonium.bench.results import Outcome
+from harmonium.bench.runner import measure_runner
 from harmonium.bench.scale import Scale
 from harmonium.bench.solve import measure_solving
+from harmonium.blas import one_blas_thread
 from harmonium.environment import describe_environment
-from harmonium.search.threads import one_blas_thread
 from harmonium.specs import SpecError
 
 
@@ -30,11 +31,12 @@ GROUPS: Final = {
     "boa": Group(measure_networks, ("pgmpy",)),
     "fitness": Group(measure_fitness),
     "solve": Group(measure_solving, ("gomea",)),
+    "runner": Group(measure_runner),
 }
 
 
 def choose_groups(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of these groups in the order of the bench; of all if none is named."""
+    """Return the names of these groups in the order of the bench; all names if none is given."""
     for name in names:
         if name not in GROUPS:
             raise SpecError(f"unknown group {name!r}; known: {', '.join(GROUPS)}")
@@ -44,9 +46,9 @@ def choose_groups(names: Sequence[str]) -> tuple[str, ...]:
 def run_groups(
     names: Sequence[str], scale: Scale, announce: Callable[[str], object]
 ) -> Iterator[Outcome]:
-    """Measure group after group, everybody with one thread; `announce` is told what comes next."""
-    announce("importing those we compare with")
-    # All of them before the first thread is counted: only a BLAS that is loaded can be limited.
+    """Measure group by group with one BLAS thread; `announce` gets the next step in words."""
+    announce("importing the peers")
+    # Import all peers first: only a BLAS that is loaded can be limited to one thread.
     loaded = {name: load_peers(GROUPS[name].peers) for name in names}
     for number, (name, (peers, skipped)) in enumerate(loaded.items(), start=1):
         announce(f"{name}, group {number} of {len(loaded)}")
@@ -62,5 +64,5 @@ def _measure_next(outcomes: Iterator[Outcome]) -> Outcome | None:
 
 
 def describe_setting() -> dict[str, str]:
-    """Return what the figures depend on: the machine, its BLAS, and versions."""
+    """Return what the measurements depend on: the machine, its BLAS, and versions."""
     return describe_environment(tuple(PEERS))

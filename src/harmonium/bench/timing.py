@@ -1,4 +1,4 @@
-"""Seconds of actions that take turns, so that a noisy machine disturbs all of them alike."""
+"""Time of actions, interleaved so that noise of the machine affects all of them equally."""
 
 import math
 import time
@@ -15,9 +15,9 @@ def time_once(action: Action) -> float:
 
 
 def time_in_turns(actions: Mapping[str, Action], rounds: int) -> dict[str, float]:
-    """Return the least seconds of each action over rounds in which every one is called once.
+    """Return the shortest time of each action in seconds; each round calls every action once.
 
-    One more round goes first, unmeasured: it compiles, allocates and fills the caches.
+    A first round is not measured: it compiles, allocates and fills caches.
     """
     least = dict.fromkeys(actions, math.inf)
     for action in actions.values():
@@ -29,10 +29,10 @@ def time_in_turns(actions: Mapping[str, Action], rounds: int) -> dict[str, float
 
 
 def repeat(action: Action, times: int) -> Action:
-    """Return an action that calls another so many times."""
+    """Return an action that calls another a number of times."""
 
-    def all_of_them() -> None:
+    def call_repeatedly() -> None:
         for _ in range(times):
             action()
 
-    return all_of_them
+    return call_repeatedly

@@ -1,12 +1,12 @@
 """The command line: parse, call, print; no logic of its own.
 
-Exit codes: 0 ran, 1 interrupted, 2 bad input, 3 a study has ended with rows that failed.
+Exit codes: 0 done, 1 interrupted, 2 bad input, 3 rows of a study failed.
 """
 
 import io
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
@@ -15,7 +15,8 @@ import harmonium
 from harmonium.cli import study
 from harmonium.cli.bench import bench
 from harmonium.cli.bisect import bisect
-from harmonium.cli.listing import list_models, list_problems
+from harmonium.cli.listing import list_algorithms, list_models, list_problems
+from harmonium.cli.optimize import optimize
 from harmonium.cli.report import report
 from harmonium.cli.solve import solve
 from harmonium.cli.terminal import complain
@@ -30,11 +31,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("solve")(solve)
+app.command("optimize")(optimize)
 app.add_typer(study.app, name="study")
 app.command("bisect")(bisect)
 app.command("report")(report)
 app.command("problems")(list_problems)
 app.command("models")(list_models)
+app.command("algorithms")(list_algorithms)
 app.command("bench")(bench)
 
 
@@ -45,13 +48,13 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def _read_options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Read the options before a command."""
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -77,19 +80,38 @@ def execute(arguments: Sequence[str]) -> int:
 
 
 def _explain(error: BaseException) -> tuple[str, int]:
-    """Return what to say of an error, and the exit code."""
+    """Return the message of an error, and the exit code."""
     match error:
         case SpecError():
             return str(error), 2
         case TyperException():  # the bare command has shown its help, and has no message
-            return error.format_message(), 2
+            return _redirect(error) or error.format_message(), 2
         case MemoryError():
-            return "out of memory; take a smaller length, population or model", 2
+            return "out of memory; use a smaller length, population or model", 2
         case OSError(filename=str(name)):
             return f"{name}: {error.strerror}", 2
         case OSError():
             return f"cannot write the output: {error.strerror}", 2
     return "interrupted", 1
+
+
+def _redirect(error: TyperException) -> str:
+    """Return which command has an option that `solve` or `optimize` does not; empty if none."""
+    option = str(getattr(error, "option_name", ""))
+    command = getattr(getattr(error, "ctx", None), "info_name", None)
+    for asked, other, what in (
+        ("solve", "optimize", "custom functions and programs"),
+        ("optimize", "solve", "named problems"),
+    ):
+        if command == asked and option in _list_options(other):
+            return f"{option} is an option of `harmonium {other}`, which is for {what}"
+    return ""
+
+
+def _list_options(name: str) -> set[str]:
+    """Return the options of a command."""
+    whole: Any = typer.main.get_command(app)
+    return {option for parameter in whole.commands[name].params for option in parameter.opts}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`harmonium bench`: how fast we are, as ratios to peers measured in this very run."""
+"""`harmonium bench`: speed as ratios to other libraries, all measured in the same run."""
 
 import json
 from typing import Annotated, Any
@@ -29,24 +29,22 @@ def bench(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Measure this group alone; repeat for more: {', '.join(GROUPS)}.",
+            help=f"Measure only this group; repeat for more: {', '.join(GROUPS)}.",
             show_default="all",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Tiny sizes: to see that it works, not how fast.")
+        bool, typer.Option("--quick", help="Use tiny sizes, to check that it works.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Measure speed against peers, everybody with one thread, in three minutes at most."""
+    """Compare the speed with other libraries, each with one thread; takes three minutes or less."""
     groups = choose_groups(only or [])
     outcomes: list[Outcome] = []
     try:
         with Progress(messages()) as progress:
             progress.prepare()
-            for outcome in run_groups(
-                groups, QUICK if quick else FULL, lambda words: progress.begin(words, None)
-            ):
+            for outcome in run_groups(groups, QUICK if quick else FULL, progress.begin):
                 outcomes.append(outcome)  # noqa: PERF402  # kept when interrupted
     except KeyboardInterrupt:
         complain(f"interrupted after {len(outcomes)} measurements")
@@ -61,7 +59,7 @@ def bench(
 
 
 def _show(report: Report) -> Group:
-    """Return ratios, times to the optimum, and who was missing."""
+    """Return ratios, times to the optimum, and the libraries that are missing."""
     parts: list[Any] = [_list_setting(report)]
     if report.measurements:
         parts += [_list_measurements(report.measurements), _RATIOS]
@@ -71,12 +69,12 @@ def _show(report: Report) -> Group:
 
 
 _RATIOS = (
-    "ratio: how many times better ours is; of speeds ours/other, of times other/ours."
-    " bound: what it should at least be."
+    "ratio: how many times better harmonium is; ours/other for speeds, other/ours for times."
+    " bound: the smallest acceptable ratio."
 )
 _MEANS = (
-    "Means over all runs; fitness s is the part of CPU s spent in the fitness. gomea finds its own"
-    " population, and takes no batches: each solution is a call of Python."
+    "Means over all runs; fitness s is the part of CPU s spent in the fitness. gomea chooses its"
+    " population itself and calls a Python function for each solution."
 )
 
 
@@ -86,7 +84,7 @@ def _list_setting(report: Report) -> str:
 
 def _list_measurements(measurements: tuple[Measurement, ...]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("what, and against whom")
+    table.add_column("measurement and peer")
     for name in ("ours", "other", "ratio", "bound"):
         table.add_column(name, justify="right")
     title = ""
@@ -125,5 +123,5 @@ def _list_solving(solving: tuple[Solving, ...]) -> Table:
 
 
 def _round(value: float) -> str:
-    """Return three significant digits at least, and never an exponent."""
+    """Return at least three significant digits, without an exponent."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,34 +1,149 @@
-"""`harmonium solve` for functions and programs of the user's own."""
+"""`harmonium optimize`: search the best bits of a custom function or of a program."""
 
-import json
+import inspect
 import re
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import typer
-from rich import box
-from rich.table import Table
-
-from harmonium.bits import format_bits
-from harmonium.cli.terminal import complain, messages, output
-from harmonium.importing import find_function, importable
-from harmonium.optimize import EvaluationError, Optimum, maximize, minimize, resume
-from harmonium.optimize.command import read_command
-from harmonium.optimize.evaluator import BATCH, HINT
+from harmonium import optimize as library
+from harmonium.cli import options as o
+from harmonium.cli.results import print_json, print_results
+from harmonium.cli.terminal import complain, messages, output, plain_errors
 from harmonium.problems import PROBLEMS
-from harmonium.specs import SpecError
+from harmonium.registry import find_object, importable
+from harmonium.runs import EvaluationError, Result
+from harmonium.runs.checkpoint import UnfinishedCheckpointError
+from harmonium.runs.command import parse_command
+from harmonium.runs.function import WORST_HINT
+from harmonium.specs import SpecError, parse_scalar
 from harmonium.studies.engines import count_cores
+
+
+def optimize(
+    function: o.FunctionArgument = None,
+    command: o.CommandOption = None,
+    length: o.LengthOption = None,
+    minimize: o.MinimizeOption = None,
+    algorithm: o.AlgorithmOption = None,
+    seed: o.SeedOption = None,
+    model: o.ModelOption = None,
+    population: o.PopulationOption = None,
+    target: o.TargetOption = None,
+    max_calls: o.MaxCallsOption = None,
+    max_evaluations: o.MaxEvaluationsOption = None,
+    max_seconds: o.MaxSecondsOption = None,
+    stagnation: o.StagnationOption = None,
+    batch: o.BatchOption = None,
+    workers: o.WorkersForCallsOption = None,
+    timeout: o.TimeoutOption = None,
+    on_error: o.OnErrorOption = None,
+    cache: o.CacheOption = None,
+    initial: o.InitialOption = None,
+    fixed: o.FixedOption = None,
+    subset_size: o.SubsetSizeOption = None,
+    checkpoint: o.CheckpointOption = None,
+    resume: o.ResumeOption = None,
+    log: o.LogOption = None,
+    report: o.ReportOption = None,
+    as_json: o.JsonOption = False,
+    progress: o.ProgressOption = None,
+) -> int:
+    """Find the best bits of FUNCTION or of a program; `solve` is for named problems."""
+    given = {name: value for name, value in locals().items() if value is not None}
+    o.check_report(report)
+    task = Task(function, command, timeout, workers, report, as_json)
+    task.check()
+    if resume is not None:
+        _check_resumable(given)
+        return task.carry_out(partial(library.resume, resume), _read_options(given))
+    if length is None:
+        raise SpecError("--length is missing; expected the number of bits")
+    _check_compatible(given)
+    search = library.minimize if minimize else library.maximize
+    settings = {"seed": 1, **_read_options(given)}
+    return task.carry_out(lambda called, **more: search(called, length, **more), settings)
+
+
+def _check_resumable(given: Mapping[str, Any]) -> None:
+    """Raise for options that only the start of a search has."""
+    settings = {*_READERS, "length", "minimize"} - {*inspect.signature(library.resume).parameters}
+    for name in given:
+        if name in settings:
+            raise SpecError(
+                f"{_name_flag(name)} is for the start of a search; --resume continues it with the"
+                " settings that it was started with"
+            )
+
+
+def _check_compatible(given: Mapping[str, Any]) -> None:
+    """Raise for options that exclude each other."""
+    for name in ("model", "population"):
+        if name in given and "algorithm" in given:
+            raise SpecError(
+                f"{_name_flag(name)} is a setting of the EDA; with --algorithm write it as in"
+                " --algorithm eda:model=rbm,population=400"
+            )
+    if "command" in given and "batch" in given:
+        raise SpecError("--batch is for functions; a program gets one row at a time")
+
+
+def _name_flag(name: str) -> str:
+    return f"--{name}".replace("_", "-")
+
+
+def _read_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the library that are given, read from their texts."""
+    return {name: read(given[name]) for name, read in _READERS.items() if name in given}
+
+
+def read_initial(texts: list[str]) -> list[list[int]]:
+    """Read solutions written as zeros and ones."""
+    for text in texts:
+        if not re.fullmatch("[01]+", text):
+            raise SpecError(f"--initial is {text!r}; expected zeros and ones")
+    lengths = {len(text) for text in texts}
+    if len(lengths) > 1:
+        raise SpecError(f"--initial has rows of {min(lengths)} and of {max(lengths)} bits")
+    return [[int(bit) for bit in text] for text in texts]
+
+
+def read_fixed(text: str) -> dict[int, int]:
+    """Read bits that are fixed: 3=1,7=0."""
+    if not re.fullmatch(r"\d+=[01](,\d+=[01])*", text):
+        raise SpecError(f"--fixed is {text!r}; expected bits and values, such as 3=1,7=0")
+    pairs = [pair.split("=") for pair in text.split(",")]
+    fixed = {int(bit): int(value) for bit, value in pairs}
+    if len(fixed) < len(pairs):
+        raise SpecError(f"--fixed is {text!r}, which names a bit twice")
+    return fixed
+
+
+def read_subset_size(text: str) -> int | tuple[int, int]:
+    """Read a number of ones, or two bounds: 5-20."""
+    if not (found := re.fullmatch(r"(\d+)(?:-(\d+))?", text)):
+        raise SpecError(f"--subset-size is {text!r}; expected a number, or two as in 5-20")
+    return (int(found[1]), int(found[2])) if found[2] else int(found[1])
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    **{field.name: lambda value: value for field in fields(library.Options)},
+    "population": parse_scalar,
+    "initial": read_initial,
+    "fixed": read_fixed,
+    "subset_size": read_subset_size,
+}
+"""How the text of each option of the library is read."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A function `module:function` or a program, who evaluates it, and where the result goes."""
+    """A function `module:function` or a program, what evaluates it, and where the result goes."""
 
     function: str | None
     command: str | None
@@ -42,125 +157,68 @@ class Task:
         """What is optimised."""
         return self.function or self.command or ""
 
-    def start(self, length: int | None, lowest: bool, options: dict[str, Any]) -> int:
-        """Optimise from the beginning, tell what happened, return the exit code."""
-        if length is None:
-            raise SpecError("--command needs --length, the number of bits")
-        search = minimize if lowest else maximize
-        return self._carry_out(lambda called, **more: search(called, length, **options, **more))
-
-    def resume(self, checkpoint: Path, options: dict[str, Any]) -> int:
-        """Go on from a checkpoint, tell what happened, return the exit code."""
-        return self._carry_out(lambda called, **more: resume(checkpoint, called, **options, **more))
-
-    def _carry_out(self, search: Callable[..., Optimum]) -> int:
+    def check(self) -> None:
+        """Raise if there is not exactly one function or program."""
         if (self.function is None) == (self.command is None):
             wrong = "neither is given" if self.command is None else "both are given"
             raise SpecError(f"expected a function, module:function, or --command; {wrong}")
-        with importable(Path.cwd()), warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: complain(str(message))
+        if self.command is None and self.timeout is not None:
+            raise SpecError("--timeout is for programs, with --command")
+        if self.command is None and self.name.partition(":")[0] in PROBLEMS:
+            raise SpecError(f"{self.name} is a named problem; use `harmonium solve {self.name}`")
+
+    def carry_out(self, search: Callable[..., Result], settings: Mapping[str, Any]) -> int:
+        """Search, show the result and return the exit code."""
+        with importable(Path.cwd()), plain_errors():
             called = self._find()
             try:
                 with _open_executor(self.command is not None, self.workers) as executor:
-                    result = search(called, executor=executor)
+                    result = search(called, executor=executor, **settings)
             except EvaluationError as error:
-                words = str(error).replace(HINT, "take --on-error worst to go on")
-                complain(words.replace(f" ({BATCH})", ""))
-                if error.result is not None:
+                complain(self._explain(error))
+                if isinstance(error.result, Result):
                     self._show(error.result)
                 return 2
-            except (ValueError, TypeError, FileExistsError, FileNotFoundError) as error:
-                raise SpecError(_translate(str(error))) from error
-        self._show(result)
+            except UnfinishedCheckpointError:
+                path = settings["checkpoint"]
+                raise SpecError(
+                    f"{path}: holds a search that has not ended; continue with --resume {path}, or"
+                    " delete the file"
+                ) from None
+            self._show(result)
         return 1 if result.stopped_by == "interrupted" else 0
 
     def _find(self) -> Callable[..., Any]:
         if self.command is not None:
-            return read_command(self.command, self.timeout)
-        if self.timeout is not None:
-            raise SpecError("--timeout is for programs, with --command")
-        function = self.function or ""
-        if function.partition(":")[0] in PROBLEMS:
-            raise SpecError(f"{function!r} is a named problem; --length is for functions, drop it")
-        return find_function(function)
+            return parse_command(self.command, self.timeout)
+        return find_object(self.name)
 
-    def _show(self, result: Optimum) -> None:
+    def _explain(self, error: EvaluationError) -> str:
+        """Return why a call failed, and what to do about it on the command line."""
+        if not error.hint.startswith(WORST_HINT):
+            return str(error)
+        words = f"{error.reason}; use --on-error worst to continue"
+        if error.hint != WORST_HINT and self.command is None:
+            words += ", or --batch if the function takes all rows at once"
+        return words
+
+    def _show(self, result: Result) -> None:
         if self.as_json:
-            typer.echo(json.dumps(result.to_dict(), ensure_ascii=False))
+            print_json(result)
         else:
-            _print(self.name, result)
+            goal = "" if result.optimum is None else f", target {result.optimum:g}"
+            print_results(output(), f"{self.name}: {len(result.x)} bits{goal}", [result])
         if self.report:
-            from harmonium.reports import write_optimum_report  # noqa: PLC0415  # slow to import
+            from harmonium.reports import write_result_report  # noqa: PLC0415  # slow to import
 
-            write_optimum_report(self.report, self.name, result)
+            write_result_report(self.report, result, self.name)
             messages().print(f"report: {self.report}", soft_wrap=True)
 
 
-def _translate(words: str) -> str:
-    """Say it in the words of the command line."""
-    words = re.sub(r"harmonium\.resume\('([^']*)', function\)", r"--resume \1", words)
-    return words.replace("max_seconds", "--max-wall-seconds").replace("max_eval", "--max-eval")
-
-
-def read_initial(texts: list[str] | None) -> list[list[int]] | None:
-    """Read solutions written as zeros and ones."""
-    for text in texts or ():
-        if not re.fullmatch("[01]+", text):
-            raise SpecError(f"--initial is {text!r}; expected zeros and ones")
-    lengths = {len(text) for text in texts or ()}
-    if len(lengths) > 1:
-        raise SpecError(f"--initial has rows of {min(lengths)} and of {max(lengths)} bits")
-    return [[int(bit) for bit in text] for text in texts] if texts else None
-
-
-def read_fixed(text: str | None) -> dict[int, int] | None:
-    """Read bits that are fixed: 3=1,7=0."""
-    if text is None:
-        return None
-    if not re.fullmatch(r"\d+=[01](,\d+=[01])*", text):
-        raise SpecError(f"--fixed is {text!r}; expected bits and values, such as 3=1,7=0")
-    pairs = [pair.split("=") for pair in text.split(",")]
-    fixed = {int(bit): int(value) for bit, value in pairs}
-    if len(fixed) < len(pairs):
-        raise SpecError(f"--fixed is {text!r}, which names a bit twice")
-    return fixed
-
-
-def read_subset_size(text: str | None) -> int | tuple[int, int] | None:
-    """Read a number of ones, or two bounds: 5-20."""
-    if text is None:
-        return None
-    if not (found := re.fullmatch(r"(\d+)(?:-(\d+))?", text)):
-        raise SpecError(f"--subset-size is {text!r}; expected a number, or two as in 5-20")
-    return (int(found[1]), int(found[2])) if found[2] else int(found[1])
-
-
 def _open_executor(program: bool, workers: int | None) -> AbstractContextManager[Executor | None]:
-    """Return workers for the evaluations: threads for programs, processes for functions."""
+    """Return workers for the calls: threads for programs, processes for functions."""
     if program:
         return ThreadPoolExecutor(workers or count_cores())
     if workers is None or workers == 1:
         return nullcontext()
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-
-
-def _print(name: str, result: Optimum) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model")
-    for column in ("seed", "best", "evaluations", "served", "generations", "seconds"):
-        table.add_column(column, justify="right")
-    table.add_row(
-        result.model,
-        str(result.seed),
-        f"{result.fun:.6g}",
-        f"{result.nfev:,}",
-        f"{result.requested - result.nfev:,}",
-        f"{result.generations:,}",
-        f"{result.seconds:.2f}",
-    )
-    console = output()
-    console.print(f"{name}: {len(result.x)} bits", table)
-    console.print(f"model: {result.model}; {result.why}", soft_wrap=True)
-    repairs = f"; {result.repairs:,} rows were repaired" if result.repairs else ""
-    console.print(f"{result.message}{repairs}", soft_wrap=True)
-    console.print(f"best bits: {format_bits(result.x)}", soft_wrap=True)

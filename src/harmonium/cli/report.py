@@ -1,4 +1,4 @@
-"""`harmonium report` and `harmonium study watch`: a study as one page, written or served."""
+"""`harmonium report` and `harmonium study watch`: a study as one page, in a file or served."""
 
 import webbrowser
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from harmonium.cli.study import StoreArgument, app, check_store
+from harmonium.cli.options import StoreArgument
+from harmonium.cli.study import app, check_store
 from harmonium.cli.terminal import messages, output
 from harmonium.specs import SpecError
 
@@ -16,7 +17,10 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="The page.", show_default="STORE's name with .html, here"
+            "-o",
+            "--output",
+            help="The page to write.",
+            show_default="STORE's name with .html, in the current folder",
         ),
     ] = None,
     figures: Annotated[
@@ -24,11 +28,11 @@ def report(
         typer.Option(help="Also write each figure as a file into this folder.", metavar="DIR"),
     ] = None,
     form: Annotated[
-        Literal["pdf", "svg", "png"], typer.Option("--format", help="Of the figures.")
+        Literal["pdf", "svg", "png"], typer.Option("--format", help="Format of the figures.")
     ] = "pdf",
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> int:
-    """Write the report of a study as one HTML file; of a running one, too."""
+    """Write the report of a study as one HTML file; the study may still run."""
     from harmonium.reports import write_report  # noqa: PLC0415  # charts take a second to import
 
     check_store(store)
@@ -51,11 +55,11 @@ def report(
 def watch(
     store: StoreArgument,
     port: Annotated[
-        int, typer.Option(help="Port on 127.0.0.1; 0: any that is free.", min=0, max=65535)
+        int, typer.Option(help="Port on 127.0.0.1; 0: any free one.", min=0, max=65535)
     ] = 8765,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> int:
-    """Serve the report of a study on this machine, and renew it while the study runs."""
+    """Serve the report of a study on this machine; it is updated while the study runs."""
     from harmonium.reports.watch import Server  # noqa: PLC0415  # charts take a second to import
 
     check_store(store)
@@ -63,16 +67,16 @@ def watch(
         server = Server(store, port)
     except OSError as error:
         raise SpecError(
-            f"port {port} cannot be used: {error.strerror}; name another with --port"
+            f"port {port} cannot be used: {error.strerror}; choose another with --port"
         ) from None
     with server:
-        server.watched.page()  # a store that cannot be shown is refused now
+        server.watched.page()  # refuse a store that cannot be shown now
         output().print(f"{store}: {server.address}", soft_wrap=True)
-        messages().print("Ctrl-C ends it")
+        messages().print("stop with Ctrl-C")
         if show:
             webbrowser.open(server.address)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            messages().print("ended")
+            messages().print("stopped")
     return 0

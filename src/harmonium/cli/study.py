@@ -1,4 +1,4 @@
-"""`harmonium study run | status | export`: many trials, resumable, summed up."""
+"""`harmonium study run`, `status` and `export`: many trials, resumable, in tables."""
 
 import shlex
 import sqlite3
@@ -6,48 +6,35 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO
+from typing import Annotated, Any, Literal, TextIO, cast
 
 import typer
 
+from harmonium.cli.options import EngineOption, SchedulerOption, StoreArgument, WorkersOption
 from harmonium.cli.study_tables import describe_progress, show_failures, show_study
 from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
-from harmonium.search.compiling import compile_kernels
+from harmonium.files import write_atomically
+from harmonium.runs import compile_kernels
 from harmonium.specs import SpecError
+from harmonium.studies import Study, load_study
 from harmonium.studies.driver import Driver, Stopped, bind, read_rows, read_walks, uncollected
-from harmonium.studies.engines import ENGINES, check_engine, open_engine
+from harmonium.studies.engines import check_engine, open_engine
 from harmonium.studies.export import (
     Index,
+    Table,
     list_cases,
     list_laws,
     list_rows,
     list_traces,
     list_trials,
-    write_csv,
-    write_json,
 )
 from harmonium.studies.scaling import fit_laws
 from harmonium.studies.store import Store, StoreError
-from harmonium.studies.study import Study, load_study
 from harmonium.studies.summary import Row, summarize
+from harmonium.studies.tables import write_csv, write_json
 
-app = typer.Typer(no_args_is_help=True, help="Run studies of many trials, and read their stores.")
-
-EngineOption = Annotated[
-    str, typer.Option(help=f"Who runs the trials: {', '.join(ENGINES)}.", metavar="NAME")
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(help="Worker processes.", min=1, max=4096, show_default="all cores"),
-]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(help="Address of a Dask scheduler, for --engine dask.", metavar="tcp://HOST:PORT"),
-]
-StoreArgument = Annotated[
-    Path, typer.Argument(help="The store, the .db file of `study run`.", metavar="STORE")
-]
+app = typer.Typer(no_args_is_help=True, help="Run studies of many trials and read their stores.")
 
 
 @app.command("run")
@@ -56,22 +43,21 @@ def run_study(
     store: Annotated[
         Path | None,
         typer.Option(
-            help="Where results are kept; an existing one is gone on with.",
+            help="File for the results; an existing study in it is continued.",
             metavar="FILE.db",
-            show_default="FILE's name with .db, here",
+            show_default="FILE's name with .db, in the current folder",
         ),
     ] = None,
     engine: EngineOption = "processes",
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run trials again that are stored as failed.")
+        bool, typer.Option("--retry-failed", help="Run again the trials that are stored as failed.")
     ] = False,
 ) -> int:
-    """Run the study of FILE, or what its store still misses of it, and show the result.
+    """Run the study of FILE, as far as it is not in its store yet, and show the result.
 
-    Exit codes: 0 all rows are finished, solved or not; 1 interrupted; 2 bad input; 3 finished, but
-    rows failed by an error of their problem.
+    Exit codes: 0 finished, 1 interrupted, 2 bad input, 3 finished, but runs raised errors.
     """
     study = load_study(file)
     path = store or Path(file.with_suffix(".db").name)
@@ -98,9 +84,9 @@ def carry_out(
     kept: bool = True,
     show: Show | None = None,
 ) -> int:
-    """Run a study on its store, show where it is and how it ended; return the exit code.
+    """Run a study on its store, show its progress and its result; return the exit code.
 
-    `again` is how to go on; a store that is not `kept` is nothing to speak of.
+    `again` is the command that continues; a store that is not `kept` is not mentioned.
     """
     if scheduler is not None and engine == "processes":
         engine = "dask"
@@ -118,7 +104,7 @@ def carry_out(
         except (Stopped, KeyboardInterrupt):
             complain(
                 f"stopped; {driver.ran:,} trials were run{f' and are stored in {path}' * kept}; "
-                f"{describe_progress(summarize(driver.walks))}. To go on: {again}"
+                f"{describe_progress(summarize(driver.walks))}. To continue: {again}"
             )
             return 1
     rows = summarize(driver.walks)
@@ -145,7 +131,7 @@ def show_status(
         bool, typer.Option("--failures", help="Show the traceback of each trial that failed.")
     ] = False,
 ) -> int:
-    """Show how far a study is and what it has found so far; a running one too."""
+    """Show how far a study is and what it has found so far; it may still run."""
     with open_store(store) as opened:
         study, rows = read_rows(opened)
         output().print(show_study(study, rows, len(opened), running=_is_running(store)))
@@ -156,27 +142,29 @@ def show_status(
 
 
 def open_store(path: Path) -> Store:
-    """Open a store for reading; of any other file say what is expected."""
+    """Open a store for reading."""
     check_store(path)
     return Store.open(path)
 
 
 def check_store(path: Path) -> None:
-    """Refuse a file that is no store, such as a study file."""
+    """Raise for a file that is not a store, such as a study file."""
+    if not path.exists():
+        raise StoreError(f"{path}: there is no such store; `harmonium study run` makes one")
     if not path.is_file():
-        return  # that is for the store to say
+        return  # opening it raises the error
     with path.open("rb") as file:
         start = file.read(16)
     if start != b"SQLite format 3\0":
         meant = path.with_suffix(".db")
         hint = f" (here {meant}?)" if meant != path and meant.is_file() else ""
         raise StoreError(
-            f"{path}: is no store; STORE is the .db file that `harmonium study run` writes{hint}"
+            f"{path}: is not a store; STORE is the .db file that `harmonium study run` writes{hint}"
         )
 
 
 def _is_running(path: Path) -> bool:
-    """Whether a driver holds its lock on a store; one that was killed holds none."""
+    """Whether a driver holds its lock on a store; a killed one holds none."""
     whole = path.resolve()
     lock = whole.with_name(f"{whole.name}-driver")  # as the store makes it
     if not lock.exists():
@@ -189,38 +177,35 @@ def _is_running(path: Path) -> bool:
     return False
 
 
-What = Literal["trials", "traces", "cases", "summary", "scaling"]
-
-
 @app.command("export")
 def export_study(
     store: StoreArgument,
     form: Annotated[
-        Literal["csv", "json"], typer.Option("--format", help="How rows are written.")
+        Literal["csv", "json"], typer.Option("--format", help="Format of the rows.")
     ] = "csv",
     what: Annotated[
-        What,
+        Table,
         typer.Option(
-            help="A row for each trial; for each generation of each trial; for each problem "
-            "instance and model; for each problem size and model; or for each scaling law."
+            help="A row for each trial; for each step of each trial; for each problem instance and "
+            "algorithm; for each problem size and algorithm; or for each scaling law."
         ),
     ] = "trials",
     everything: Annotated[
         bool,
         typer.Option(
-            "--all", help="Keep trials and traces that the study has no use for any more."
+            "--all", help="Include trials and traces that are no longer part of the study."
         ),
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The file.", show_default="standard output"),
+        typer.Option("-o", "--output", help="The file to write.", show_default="standard output"),
     ] = None,
 ) -> int:
-    """Write a study's tables to a file or to standard output."""
+    """Write the tables of a study to a file or to standard output."""
     if everything and what not in ("trials", "traces"):
-        raise SpecError(f"--all is for --what trials and traces; {what} has nothing else to show")
+        raise SpecError(f"--all is for --what trials and traces; {what} has no other rows")
     if out is not None and out.exists() and out.samefile(store):
-        raise SpecError(f"{out}: is the store itself; name another file with -o")
+        raise SpecError(f"{out}: is the store itself; choose another file with -o")
     write = write_csv if form == "csv" else write_json
     with uncollected(), open_store(store) as opened, opened.frozen():
         index = _make_index(opened) if what in ("trials", "traces") else None
@@ -228,14 +213,14 @@ def export_study(
             write(_list(what, opened, index, everything), file)
     if index is not None and index.left_out:
         complain(
-            f"{len(index.left_out):,} trials are not of the study as it is now, and left out; "
-            "--all keeps them"
+            f"{len(index.left_out):,} trials are not part of the study in its present form and are "
+            "left out; --all includes them"
         )
     return 0
 
 
 def _list(
-    what: What, store: Store, index: Index | None, everything: bool
+    what: Table, store: Store, index: Index | None, everything: bool
 ) -> Iterable[dict[str, Any]]:
     """Return the rows of a table."""
     match what:
@@ -251,45 +236,38 @@ def _list(
 
 
 def _make_index(store: Store) -> Index | None:
-    """Return where trials stand in their study, or none where it cannot be made again."""
+    """Return the index of trials, or none if the study cannot be made again."""
     try:
         return Index(read_walks(store)[1])
     except SpecError as error:
-        complain(f"{error}; so all trials are written, without name, family, counted and current")
+        complain(f"{error}; all trials are written, without name, family, counted and current")
         return None
 
 
 @contextmanager
 def _create(path: Path) -> Iterator[TextIO]:
-    """Write a file in one step: what was there stays until all is written."""
-    regular = path.is_file() or not path.exists()  # not a pipe
-    unfinished = path.with_name(path.name + ".part") if regular else path
+    """Write a file in one step: the old one stays until everything is written."""
     try:
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        if regular:
-            unfinished.replace(path)
+        with write_atomically(path, "w") as file:
+            yield cast("TextIO", file)
     except OSError as error:
         raise SpecError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        if regular:
-            unfinished.unlink(missing_ok=True)
 
 
 def _compile(study: Study) -> None:
     """Compile the kernels once, here, before several workers would each do it."""
-    for kind in {type(case.problem): case for case in study.cases}.values():
-        compile_kernels(kind.problem, kind.eda)
-    for eda in {case.eda for case in study.cases}:
-        compile_kernels(study.cases[0].problem, eda)
+    for case in {type(case.problem): case for case in study.cases}.values():
+        compile_kernels(case.algorithm, case.problem)
+    for algorithm in {case.algorithm for case in study.cases}:
+        compile_kernels(algorithm)
 
 
 def _report_failures(rows: Sequence[Row], path: Path | None) -> bool:
-    """Say how many rows failed, if any did."""
+    """Say how many rows failed; return whether any did."""
     failed = [row for row in rows if row.state == "failed"]
     if failed:
-        mend = "mend the problem or model"
+        fix = "fix the problem or algorithm"
         if path is not None:
-            mend = f"see harmonium study status --failures {path}; {mend}, run with --retry-failed"
-        complain(f"{len(failed)} of {len(rows)} rows failed; {mend}")
+            fix = f"see harmonium study status --failures {path}; {fix}, run with --retry-failed"
+        complain(f"{len(failed)} of {len(rows)} rows failed; {fix}")
     return bool(failed)

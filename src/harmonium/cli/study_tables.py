@@ -1,4 +1,4 @@
-"""The tables and sentences a study ends with, on the terminal."""
+"""Tables and sentences about a study, on the terminal."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -9,14 +9,13 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from harmonium.format import format_count, format_seconds
 from harmonium.studies.export import flatten, name_state
 from harmonium.studies.prose import (
     choose_prices,
     describe_crossing,
     describe_price,
-    format_count,
     format_estimate,
-    format_seconds,
 )
 from harmonium.studies.scaling import Law, find_crossings, find_prices, fit_laws
 from harmonium.studies.store import Store
@@ -30,11 +29,12 @@ def show_study(
     """Return head, rows, scaling laws, crossings and prices."""
     head = f"{study.name}: seed {study.seed}, {describe_progress(rows)}"
     parts: list[Any] = [Text(head if trials is None else f"{head}; {trials:,} trials stored")]
-    parts += [list_rows(rows, running=running), Text(_ROWS)]
+    repeated = any(row.plan == "runs" for row in rows)
+    parts += [list_rows(rows, running=running), Text(_REPEATED if repeated else _BISECTED)]
     if any(row.state == "done" and row.reason for row in rows):
         parts.append(Text(_CUT))
     parts += [
-        Text(f"- {row.family}, n = {row.size}, {row.model}: {explain(row)}.")
+        Text(f"- {row.family}, n = {row.size}, {row.name}: {explain(row)}.")
         for row in rows
         if row.state != "done" and row.reason
     ]
@@ -50,12 +50,12 @@ def show_study(
 
 
 def describe_progress(rows: Sequence[Row]) -> str:
-    """Say how many rows are finished, and how: "finished 7 of 9 rows: 5 solved, 2 not solved"."""
+    """Return how many rows are finished: "finished 7 of 9 rows: 5 solved, 2 not solved"."""
     return count_ends((row for row in rows if is_finished(row)), len(rows))
 
 
 def count_ends(finished: Iterable[Row], rows: int) -> str:
-    """Say how so many of the rows have ended."""
+    """Return how the finished ones of so many rows have ended."""
     ends = [_name_end(row) for row in finished]
     words = ("solved", "measured", "not solved", "failed")
     counts = ", ".join(f"{ends.count(word):,} {word}" for word in words if word in ends)
@@ -63,19 +63,19 @@ def count_ends(finished: Iterable[Row], rows: int) -> str:
 
 
 def is_finished(row: Row) -> bool:
-    """Whether nothing of a row is left to run."""
+    """Whether all runs of a row are made."""
     return row.instances_done == row.instances
 
 
 def explain(row: Row) -> str:
-    """Say in one line why a row is not done."""
+    """Return in one line why a row is not done."""
     return row.reason if len(row.reason) <= 200 else f"{row.reason[:200]}…"
 
 
 def _name_end(row: Row) -> str:
-    """Return how a row has ended; with a given population nothing has to be solved."""
+    """Return how a row has ended; only in a bisection all runs must be solved."""
     if row.state == "done":
-        return "solved" if row.given is None else "measured"
+        return "solved" if row.plan == "bisect" else "measured"
     return row.state
 
 
@@ -84,14 +84,21 @@ def show_failures(store: Store, console: Console) -> None:
     for stored in store.rows():
         if stored.status == "failed":
             row = flatten(stored)
-            head = f"{row['problem']}, {row['model']}, population {row['population']}"
-            console.print(Text(f"{head}, seed {row['seed']}:\n{stored.error}"))
+            head = f"{row['problem']}, {row['algorithm']}, seed {row['seed']}"
+            console.print(Text(f"{head}:\n{stored.error}"))
 
 
-_ROWS = (
-    "Means over runs, or over instances where there are some; ±: half of a 95 % interval by"
-    " bootstrap, given the population found (none of fewer than 4). Population 60 (>56):"
-    " all runs were solved with 60, not with 56; ≤: no smaller one was run."
+_MEANS = (
+    "Means over runs, or over instances if there are several; ±: half of a 95 % interval by"
+    " bootstrap"
+)
+_BISECTED = (
+    f"{_MEANS}, given the population found (none of fewer than 4). Population 60 (>56): all runs"
+    " were solved with 60, not with 56; ≤: no smaller one was run."
+)
+_REPEATED = (
+    f"{_MEANS} (none of fewer than 4). Expected: evaluations until the problem is solved, if runs"
+    " that do not solve it are repeated; the evaluations of all runs divided by the solved runs."
 )
 _CUT = "* A ceiling was reached before the tolerance: the population may be larger than needed."
 _LAWS = (
@@ -101,10 +108,11 @@ _LAWS = (
 
 
 def list_rows(rows: Sequence[Row], *, running: bool = False) -> Table:
-    """Return a line for each problem size and model, under a line for each problem."""
+    """Return a line for each problem size and algorithm, under a line for each problem."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.add_column("problem, size and model", overflow="fold")
-    for name in ("population", "evaluations", "unique", "CPU s", "solved"):
+    table.add_column("size and algorithm", overflow="fold")
+    first = "expected" if any(row.plan == "runs" for row in rows) else "population"
+    for name in (first, "evaluations", "unique", "CPU s", "solved"):
         table.add_column(name, justify="right", no_wrap=True)
     for family, group in groupby(rows, lambda row: row.family):
         table.add_row(Text(family))
@@ -112,7 +120,7 @@ def list_rows(rows: Sequence[Row], *, running: bool = False) -> Table:
         for row in group:
             number = "" if row.size == size else str(row.size)
             size = row.size
-            table.add_row(Text(f"{number:>6} {row.model}"), *_list_figures(row, running))
+            table.add_row(Text(f"{number:>6} {row.name}"), *_list_figures(row, running))
     return table
 
 
@@ -122,13 +130,19 @@ def _list_figures(row: Row, running: bool) -> list[str | Text]:
         if row.instances_done and not is_finished(row):
             words += f", {row.instances_done}/{row.instances}"
         return ["–" if row.given is None else format_count(row.given), Text(words), "", "", ""]
-    population = row.estimate("population")
+    if row.plan == "runs":
+        first = format_estimate(row.expected_evaluations, format_count, spread=True)
+        solved = f"{row.solved}/{row.runs} {row.success_rate or 0.0:.0%}"
+    else:
+        population = row.estimate("population")
+        first = format_estimate(population, format_count, spread=row.given is None)
+        solved = f"{row.solved}/{row.runs}" + (" *" if row.reason else "")
     return [
-        format_estimate(population, format_count, spread=row.given is None),
+        first,
         format_estimate(row.estimate("evaluations"), format_count, spread=True),
         format_estimate(row.estimate("unique_evaluations"), format_count),
         format_estimate(row.estimate("cpu_total"), format_seconds, spread=True),
-        f"{row.solved}/{row.runs}" + (" *" if row.reason else ""),
+        solved,
     ]
 
 
@@ -139,15 +153,17 @@ def _list_laws(laws: Sequence[Law]) -> Table:
         "cpu_total": "CPU",
         "cpu_building": "building",
     }
+    known_metrics = {law.metric for law in laws}
+    metrics = {metric: name for metric, name in metrics.items() if metric in known_metrics}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("growth", overflow="fold", min_width=14)
     for name in metrics.values():
         table.add_column(name, justify="right", no_wrap=True)
     for family, group in groupby(laws, lambda law: law.family):
         table.add_row(Text(family))
-        for model, mine in groupby(group, lambda law: law.model):
+        for name, mine in groupby(group, lambda law: law.name):
             known = {law.metric: law for law in mine}
-            table.add_row(Text(f"  {model}"), *(_format_law(known.get(one)) for one in metrics))
+            table.add_row(Text(f"  {name}"), *(_format_law(known.get(one)) for one in metrics))
     return table
 
 

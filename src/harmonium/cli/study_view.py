@@ -1,4 +1,4 @@
-"""A live view of a running study: a line for each problem size and model that is under way."""
+"""A live view of a running study: a line for each problem size and algorithm that is running."""
 
 import math
 import time
@@ -12,14 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from harmonium.cli.study_tables import count_ends, explain
+from harmonium.format import format_count, format_time, shorten_count
+from harmonium.studies.cases import Attempt, Case
 from harmonium.studies.driver import Driver
-from harmonium.studies.plans import Attempt, Bisect, Case, Walk
-from harmonium.studies.prose import format_count
+from harmonium.studies.plans import Bisect, Walk
 from harmonium.studies.summary import Row, group_walks, summarize
 
 
 class View:
-    """Lines on a terminal; on anything else a line whenever a row is finished."""
+    """Lines on a terminal; elsewhere one line for each row that is finished."""
 
     def __init__(self, console: Console, driver: Driver) -> None:
         self._console = console
@@ -38,7 +39,7 @@ class View:
             self._live.start()
         if self._driver.reused:
             self._console.print(
-                Text(f"going on: {self._driver.reused:,} trials are stored already")
+                Text(f"continuing: {self._driver.reused:,} trials are already stored")
             )
         return self
 
@@ -52,14 +53,14 @@ class View:
             self._live.stop()
 
     def prepare(self) -> None:
-        """Say that the first use takes its time."""
+        """Say why the first trial starts late."""
         if self._watched:
             self._live.update(
                 Spinner("dots", " preparing: kernels are compiled on first use"), refresh=True
             )
 
     def show(self, driver: Driver) -> None:
-        """Show where the study is; made to be the `watch` of a driver."""
+        """Show where the study is; the `watch` of a driver."""
         if not self._watched:
             self._tell()
         elif time.monotonic() - self._drawn > 0.2:
@@ -79,11 +80,11 @@ class View:
     def _tell(self) -> None:
         """Print the rows that were finished since the last time."""
         for row in self._look():
-            words = f"{row.family} {row.size} {row.model}: {describe_end(row)}"
+            words = f"{row.family} {row.size} {row.name}: {describe_end(row)}"
             self._console.print(Text(words), soft_wrap=True)
 
     def _draw(self) -> Group:
-        """Return two lines on the whole study, and a table of the rows under way."""
+        """Return two lines about the whole study, and a table of the running rows."""
         driver = self._driver
         self._look()
         open_rows = [row for number, row in enumerate(self._rows) if number not in self._ended]
@@ -117,7 +118,7 @@ class View:
         if driver.failed:
             words += f", {driver.failed:,} failed"
         if driver.stopping:
-            return f"{words}; finishing the trials under way; Ctrl-C again to stop now"
+            return f"{words}; finishing the running trials; press Ctrl-C again to stop now"
         left = [estimate_left(row) for row in open_rows]
         known = [seconds for seconds in left if seconds is not None]
         if known and len(known) == len(left) and workers:
@@ -126,45 +127,53 @@ class View:
 
 
 def _choose_columns(walks: Sequence[Walk], rows: Sequence[Sequence[Walk]]) -> dict[str, int]:
-    """Return the columns beside the name, and widths that hold whatever will stand in them."""
+    """Return the columns beside the name, each with a width that always suffices."""
     runs = max(len(walk.case.seeds) for walk in walks)
     instances = max(map(len, rows))
     columns = {"inst.": max(5, 2 * len(str(instances)) + 1)} if instances > 1 else {}
     if any(isinstance(walk.case.plan, Bisect) for walk in walks):
         columns["bounds"] = 13
-    return {**columns, "pop.": 6, "runs": max(5, 2 * len(str(runs)) + 1), "evals": 6, "left": 7}
+    width = max(5, 2 * len(str(runs)) + 1)
+    chosen = any(walk.case.plan.first is not None for walk in walks)
+    columns |= {"pop.": 6} if chosen else {"solved": max(6, width)}
+    return {**columns, "runs": width, "evals": 6, "left": 7}
 
 
 def _describe(row: Sequence[Walk], walk: Walk, workers: int) -> dict[str, str]:
-    """Return the cells of a row under way: instances and runs done, one walk's population."""
+    """Return the cells of a running row: instances and runs done, one walk's population."""
     spent = sum(walk.evaluations for walk in row)
     spent += sum(outcome.figures.evaluations for walk in row for outcome in walk.seen)
     left = estimate_left(row)
     cells = {
         "inst.": f"{sum(walk.found is not None for walk in row)}/{len(row)}",
-        "evals": _shorten_count(spent),
+        "evals": shorten_count(spent),
         "left": "?" if left is None else _estimate(left / max(1, workers)),
-        **dict.fromkeys(("bounds", "pop.", "runs"), ""),
+        **dict.fromkeys(("bounds", "pop.", "runs", "solved"), ""),
     }
     attempt = walk.attempt
     if attempt is not None:
+        solved = sum(outcome.figures.solved for outcome in walk.seen)
         cells["bounds"] = _describe_bounds(walk, attempt)
-        cells["pop."] = _shorten_count(attempt.population)
+        cells["pop."] = _shorten(attempt.population)
         cells["runs"] = f"{len(walk.seen)}/{len(attempt.trials)}"
+        cells["solved"] = f"{solved}/{len(walk.seen)}" if walk.seen else ""
     return cells
 
 
 def _describe_bounds(walk: Walk, attempt: Attempt) -> str:
     if not isinstance(walk.case.plan, Bisect):
         return ""
-    high = "∞" if attempt.high is None else _shorten_count(attempt.high)
-    return f"{_shorten_count(attempt.low)}…{high}"
+    return f"{_shorten(attempt.low)}…{_shorten(attempt.high) or '∞'}"
+
+
+def _shorten(population: int | None) -> str:
+    return "" if population is None else shorten_count(population)
 
 
 def estimate_left(row: Sequence[Walk]) -> float | None:
-    """Return about how many CPU seconds a row still takes; none while that is anybody's guess.
+    """Return about how many CPU seconds a row still takes; none if that is not known yet.
 
-    As if no population were given up before its last run, and each run took the mean so far.
+    The estimate assumes that every run of an attempt is made and takes the mean time so far.
     """
     total = 0.0
     ended = [walk.cpu_seconds for walk in row if walk.found is not None]
@@ -179,7 +188,7 @@ def estimate_left(row: Sequence[Walk]) -> float | None:
         if attempt is None or not done:
             return None
         if isinstance(walk.case.plan, Bisect):
-            if attempt.high is None:
+            if attempt.low is None or attempt.high is None:
                 return None
             aim = max(2.0, walk.case.plan.tolerance * attempt.high)
             steps = math.ceil(math.log2(max(1.0, (attempt.high - attempt.low) / aim)))
@@ -194,50 +203,36 @@ def estimate_left(row: Sequence[Walk]) -> float | None:
 
 
 def describe_end(row: Row) -> str:
-    """Say how a row has ended, in the words of the tables."""
+    """Return how a row has ended, in the words of the tables."""
     if row.state == "failed":
         return f"failed: {explain(row)}"
     if row.state != "done":
         return explain(row)
-    population, evaluations = (row.samples[name].mean() for name in ("population", "evaluations"))
-    solved = "" if row.given is None else f" {row.solved} of {row.runs} runs solved,"
-    return f"population {format_count(population)},{solved} {format_count(evaluations)} evaluations"
-
-
-def format_time(seconds: float) -> str:
-    """Return a time of a clock in at most six letters: "< 1 s", "45 s", "90 min", "3.5 h"."""
-    if seconds < 1:
-        return "< 1 s"
-    for unit, scale in (("s", 1.0), ("min", 60.0), ("h", 3600.0)):
-        if seconds < 99.5 * scale:
-            digits = 1 if unit == "h" and seconds < 9.95 * scale else 0
-            return f"{seconds / scale:.{digits}f} {unit}"
-    return f"{min(seconds / 86400, 9999):.0f} d"
+    parts = []
+    population = row.estimate("population")
+    if population is not None:
+        parts.append(f"population {format_count(population.mean)}")
+    if row.plan != "bisect":
+        parts.append(f"{row.solved} of {row.runs} runs solved")
+    parts.append(f"{format_count(row.samples['evaluations'].mean())} evaluations")
+    if row.plan == "runs" and row.expected_evaluations is not None:
+        parts.append(f"{format_count(row.expected_evaluations.mean)} expected")
+    return ", ".join(parts)
 
 
 def _estimate(seconds: float) -> str:
     return format_time(seconds) if seconds < 1 else f"~{format_time(seconds)}"
 
 
-def _shorten_count(value: int) -> str:
-    """Return a count in at most six letters: "65,536", "131k", "1.2M"."""
-    if value < 100_000:
-        return f"{value:,}"
-    for unit, scale in (("k", 1e3), ("M", 1e6), ("G", 1e9)):
-        if value < 999.5 * scale:
-            return f"{value / scale:.{0 if value >= 99.5 * scale else 1}f}{unit}"
-    return f"{value / 1e12:.1f}T"
-
-
 def _fit_name(case: Case, width: int) -> Text:
-    """Return problem, size and model in so much room: the longer of the names is cut."""
+    """Return problem, size and algorithm in this width; the longer name is cut."""
     size = f" {case.size} "
     room = width - len(size)
-    family, model = Text(case.family).cell_len, Text(case.model).cell_len
-    if family + model > room:
-        model = min(model, max(room // 2, room - family))
-        family = room - model
-    return _cut(case.family, family) + Text(size) + _cut(case.model, model)
+    family, name = Text(case.family).cell_len, Text(case.name).cell_len
+    if family + name > room:
+        name = min(name, max(room // 2, room - family))
+        family = room - name
+    return _cut(case.family, family) + Text(size) + _cut(case.name, name)
 
 
 def _cut(words: str, width: int) -> Text:

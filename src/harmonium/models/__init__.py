@@ -1,4 +1,4 @@
-"""What is learned: models by name, or by the path `module:Class`."""
+"""Models, by name or by the path `module:Class`."""
 
 from harmonium.models.base import (
     Fitted,

@@ -1,4 +1,4 @@
-"""The contract of a model: fit to parents, then sample; no half-made object in between."""
+"""The interface of a model: `fit` takes parents and returns a distribution to sample from."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from harmonium.bits import Bits
 from harmonium.specs import Spec
 
 Replacement = Literal["keep-parents", "worst", "rtr"]
-"""Which members make room for the offspring; see `algorithms/replacement.py`."""
+"""Which rows the offspring replace; see `algorithms/replacement.py`."""
 
 Matrix = NDArray[np.float64]
 
@@ -57,12 +57,12 @@ class Fitted(Protocol):
 
 @dataclass(frozen=True)
 class Model(Spec, ABC):
-    """Base of the models: a spec whose fields are its hyperparameters."""
+    """Base class of the models: a spec whose fields are hyperparameters."""
 
     replacement: ClassVar[Replacement] = "keep-parents"
     """The replacement that suits the model best: what `EDA(replacement="auto")` uses."""
     growing_replacement: ClassVar[Replacement | None] = None
-    """The replacement that `maximize` uses instead, where another one suits growing populations."""
+    """The replacement that `maximize` uses instead, if another suits growing populations better."""
 
     @abstractmethod
     def fit(
@@ -81,11 +81,11 @@ class Model(Spec, ABC):
         """
 
     def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
-        """Return what the next fit needs of this one, as arrays; nothing for most models."""
+        """Return the arrays of this fit that the next fit needs; most models need none."""
         return {}
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Fitted | None:
-        """Return the fit that was packed, or none if the next one does not need it."""
+        """Return the packed fit, or none if the next fit does not need it."""
         return None
 
 

@@ -16,19 +16,20 @@ from harmonium.seeds import draw_key
 
 @dataclass(frozen=True)
 class BOA(Model):
-    """A Bayesian network: edges are added while the BIC of the parents gains by one."""
+    """A Bayesian network: edges are added as long as one increases the BIC of the parents."""
 
     name: ClassVar[str] = "boa"
     growing_replacement: ClassVar[Replacement | None] = "worst"
 
     max_parents: Annotated[
-        int, Meta(ge=1, le=14, description="parents a bit may have; bounds time and memory")
+        int,
+        Meta(ge=1, le=14, description="most parents of a bit; limits time and memory"),
     ] = 8
 
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedBOA":
-        """Build the network, then its conditional tables."""
+        """Build the network and its conditional tables."""
         sources, counts, states = kernels.build(parents, self.max_parents)
         table, first = kernels.tabulate_conditionals(states, counts)
         order = kernels.sort_children(sources, counts)
@@ -42,17 +43,17 @@ class FittedBOA:
     sources: NDArray[np.int64]
     """Parents of each bit, padded: (length, max_parents)."""
     counts: NDArray[np.int64]
-    """How many of them there are: (length,)."""
+    """Number of parents of each bit: (length,)."""
     order: NDArray[np.int64]
-    """Bits, each after its parents: (length,)."""
+    """Bits in topological order, each after its parents: (length,)."""
     table: NDArray[np.float32]
-    """P(bit = 1 | configuration), bit after bit; parent t is bit t of the configuration."""
+    """P(bit = 1 | configuration) of all bits in a row; parent t is bit t of the configuration."""
     first: NDArray[np.int64]
-    """Where the table of each bit begins: (length + 1,)."""
+    """Index at which the table of each bit starts: (length + 1,)."""
 
     @property
     def facts(self) -> Mapping[str, float]:
-        """How large the network is."""
+        """Number of edges, and the largest number of parents."""
         return {"edges": float(self.counts.sum()), "max_parents": float(self.counts.max())}
 
     @property

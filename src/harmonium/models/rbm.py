@@ -1,4 +1,4 @@
-"""Restricted Boltzmann machines: the paper's, with every choice a field, and our best setting."""
+"""Restricted Boltzmann machines: the one of the paper, and one with our best settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ from harmonium.models.kernels.rbm import Floats, Machine
 from harmonium.seeds import draw_key
 
 CONTEXTS = 16
-"""Parents over which a log odds ratio is averaged; with 256, recall differs by 0.1 at most."""
+"""Parents over which a log odds ratio is averaged; 256 would change recall by at most 0.1."""
 
 DOUBLED_ODDS = float(np.log(2))
-"""A pair counts as learned if one bit at least doubles the odds of the other."""
+"""Threshold of a learned pair: one bit at least doubles the odds of the other."""
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 
@@ -36,14 +36,14 @@ class RBM(Model):
     ] = "n"
     connections: Annotated[
         Literal["all", "correlated"],
-        Meta(description="bits a hidden unit sees: all, or those correlated with a bit of its own"),
+        Meta(description="bits of a hidden unit: all, or those correlated with its own bit"),
     ] = "correlated"
     significance: Annotated[
-        float, Meta(ge=0, description="z²/ln(parents) of such a correlation; BIC asks for 1")
+        float, Meta(ge=0, description="least z²/ln(parents) of such a correlation; BIC uses 1")
     ] = 0.5
-    # How a gradient is made
+    # The gradient
     cd_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of contrastive divergence")] = 1
-    persistent: Annotated[bool, Meta(description="chains go on from update to update")] = False
+    persistent: Annotated[bool, Meta(description="chains continue from update to update")] = False
     centered: Annotated[bool, Meta(description="centred gradients")] = True
     positive: Annotated[
         Literal["samples", "probabilities"],
@@ -51,23 +51,23 @@ class RBM(Model):
             description="hidden units in the positive phase: drawn (paper) or their probabilities"
         ),
     ] = "samples"
-    # How it is followed
+    # The update
     batch: Annotated[int, Meta(ge=1, description="rows in an update")] = 50
     rate: Annotated[float, Meta(ge=0, description="learning rate of the weights")] = 0.5
     bias_rate: Annotated[float, Meta(ge=0, description="learning rate of the biases")] = 0.5
     momentum: Annotated[Share, Meta(description="share of the last update in this one")] = 0.5
     bias_momentum: Annotated[bool, Meta(description="momentum for biases too")] = False
     weight_cost: Annotated[float, Meta(ge=0, description="L2 cost of the weights")] = 0.0001
-    # Where it starts
+    # The start
     warm_start: Annotated[bool, Meta(description="start from the last generation's RBM")] = True
     weight_spread: Annotated[
         float, Meta(ge=0, description="standard deviation of the first weights")
     ] = 0.1
     marginal_clip: Annotated[
-        float, Meta(gt=0, lt=0.5, description="marginals are kept this far from 0 and 1")
+        float, Meta(gt=0, lt=0.5, description="least distance of marginals from 0 and 1")
     ] = 0.005
-    # How the error steers it: γ is the share of the whole decrease made in the last quarter
-    max_epochs: Annotated[int, Meta(ge=1, description="passes over the parents, at most")] = 10
+    # Control by the error; γ is the share of its decrease that falls into the last quarter
+    max_epochs: Annotated[int, Meta(ge=1, description="most passes over the parents")] = 10
     error: Annotated[
         Literal["probabilities", "samples"],
         Meta(description="reconstruction error from probabilities, or from draws as in the text"),
@@ -81,7 +81,7 @@ class RBM(Model):
         Share, Meta(description="relative decrease of the error before γ counts")
     ] = 0.0
     validation: Annotated[
-        float, Meta(ge=0, lt=1, description="share of rows held back to see overfitting")
+        float, Meta(ge=0, lt=1, description="share of rows held out to detect overfitting")
     ] = 0.0
     stop_gap: Annotated[
         Share, Meta(description="gap to the validation error at which training stops; 0: never")
@@ -89,17 +89,17 @@ class RBM(Model):
     gap: Annotated[Literal["absolute", "relative"], Meta(description="how the gap is measured")] = (
         "absolute"
     )
-    # How it is sampled
+    # Sampling
     gibbs_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of a sample")] = 10
     chain_start: Annotated[
         Literal["parents", "recombined"],
-        Meta(description="parents as they are, or with their hidden units shuffled among them"),
+        Meta(description="parents unchanged, or with hidden units shuffled among them"),
     ] = "recombined"
 
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedRBM":
-        """Train on the parents; epoch by epoch, steered by the reconstruction error."""
+        """Train on the parents, controlled by the reconstruction error."""
         rows = rng.permutation(len(parents))
         held_back = int(len(parents) * self.validation)
         visible = parents.astype(np.float32)
@@ -144,9 +144,9 @@ class RBM(Model):
     def _connect(self, seen: Floats, hidden: int) -> Floats:
         """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden).
 
-        Hidden unit j belongs to bit j (modulo length). It sees that bit and those whose correlation
-        with it, z = r·√N, is significant: z² > significance·ln N. A bit correlated with no other is
-        left to its bias.
+        Hidden unit j belongs to bit j (modulo length). It is connected to that bit and to those
+        whose correlation with it, z = r·√N, is significant: z² > significance·ln N. A bit that is
+        not correlated with any other has only its bias.
         """
         rows, length = seen.shape
         if self.connections == "all":
@@ -162,7 +162,7 @@ class RBM(Model):
         return connected
 
     def _rule(self, control: "_Control") -> kernels.Rule:
-        """Return what the kernel does in this epoch."""
+        """Return the learning rule of the kernel for this epoch."""
         return kernels.Rule(
             batch=self.batch,
             steps=self.cd_steps,
@@ -176,7 +176,7 @@ class RBM(Model):
         )
 
     def _start(self, seen: Floats, rng: np.random.Generator, previous: Fitted | None) -> Machine:
-        """Return the first weights and biases: the last generation's, or small random weights."""
+        """Return the initial weights and biases: those of the last fit, or small random weights."""
         length = seen.shape[1]
         if self.warm_start and isinstance(previous, FittedRBM):
             return Machine(*(weights.copy() for weights in previous.machine))
@@ -189,7 +189,7 @@ class RBM(Model):
 
 @dataclass(frozen=True)
 class PaperRBM(RBM):
-    """The RBM of the paper; docs/paper.md says how its open points are read."""
+    """The RBM of the paper; docs/paper.md explains what the paper leaves open."""
 
     name: ClassVar[str] = "rbm-paper"
     replacement: ClassVar[Replacement] = "keep-parents"
@@ -215,7 +215,7 @@ class PaperRBM(RBM):
 
 @dataclass
 class _Control:
-    """The paper's parameter control: rates, momentum and the end of training, from the error."""
+    """Parameter control of the paper: the error sets rates, momentum and the end of training."""
 
     rbm: RBM
     rate: float = 1.0
@@ -230,12 +230,12 @@ class _Control:
     def watch(
         self, epoch: int, machine: Machine, seen: Floats, unseen: Floats, key: np.uint64
     ) -> None:
-        """Measure the error, where a rule needs it, and apply the rules."""
+        """Compute the error if a rule needs it, and apply the rules."""
         rbm = self.rbm
         if not (rbm.momentum_below or rbm.halve_below or rbm.stop_below or rbm.stop_gap):
             return
         sampled = rbm.error == "samples"
-        fresh = key ^ np.uint64(2**63 + epoch)  # draws other than those of the training
+        fresh = key ^ np.uint64(2**63 + epoch)  # independent of the draws of training
         error = kernels.reconstruction_error(seen, machine, sampled, fresh)
         self.errors.append(error)
         if epoch > 0:
@@ -253,7 +253,7 @@ class _Control:
             self.facts["gap"] = gap
 
     def _decrease(self) -> float:
-        """Return γ: how much of the error's decrease fell into the last quarter of the epochs."""
+        """Return γ: the share of the error's decrease that falls into the last quarter."""
         first, last = self.errors[0], self.errors[-1]
         earlier = self.errors[int(0.75 * (len(self.errors) - 1))]
         if last >= first * (1 - self.rbm.first_decrease):
@@ -262,13 +262,13 @@ class _Control:
 
 
 def _is_below(decrease: float, limit: float) -> bool:
-    """Whether a rule fires; a limit of 0 means never, also where γ is negative."""
+    """Whether a rule applies; with a limit of 0 it never does, also for a negative γ."""
     return limit > 0 and decrease < limit
 
 
 @dataclass(frozen=True)
 class FittedRBM:
-    """A trained RBM, and the parents from which its chains start."""
+    """A trained RBM, and the parents at which its chains start."""
 
     machine: Machine
     parents: Bits
@@ -286,16 +286,16 @@ class FittedRBM:
     def interactions(self) -> Interactions:
         """Return how strongly each pair of bits is coupled, a symmetric matrix.
 
-        The size of the log odds ratio of two bits given all others, which an RBM has in closed
-        form: Σ over hidden units of log (1 + e^a11)(1 + e^a00) / (1 + e^a10)(1 + e^a01), where a
-        are the inputs of the unit with the two bits set to one and zero. The others are as in a
-        parent, and the mean over some parents is taken.
+        The strength is the size of the log odds ratio of two bits given all others. An RBM has it
+        in closed form: Σ over hidden units of log (1 + e^a11)(1 + e^a00) / (1 + e^a10)(1 + e^a01),
+        where a are the inputs of the unit with the two bits set to one and zero. The other bits are
+        those of a parent; the result is the mean over some parents.
         """
         weights, _, biases = (part.astype(np.float64) for part in self.machine)
         parents = self.parents[:CONTEXTS].astype(np.float64)
         inputs = (parents @ weights + biases).clip(
             -100.0, 100.0
-        )  # products of e^a must stay numbers
+        )  # so that products of e^a do not overflow
         weights = weights.clip(-50.0, 50.0)
         ratios = np.zeros((len(weights), len(weights)))
         for unit in range(weights.shape[1]):
@@ -316,8 +316,8 @@ class FittedRBM:
     def linkage(self) -> list[tuple[int, ...]]:
         """Return for each hidden unit the bits that carry most of its squared weights.
 
-        Bits are taken from the strongest on until they have nine tenths of the sum. Units with
-        fewer than two bits link nothing.
+        Bits are added, the strongest first, until they have nine tenths of the sum. Units with
+        fewer than two bits are left out.
         """
         squared = self.weights() ** 2
         sets = []
@@ -330,10 +330,10 @@ class FittedRBM:
         return list(dict.fromkeys(bits for bits in sets if len(bits) > 1))
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
-        """Run a Gibbs chain from each of `count` parents, the first again after the last.
+        """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.
 
-        Recombined chains start from hidden units that were each shuffled among the parents: what a
-        hidden unit has learned is handed on as a whole, and combined anew.
+        Recombined chains start from hidden units that are each shuffled among the parents: what
+        one hidden unit has learned stays together, and is combined with that of other parents.
         """
         shape = (count, self.parents.shape[1])
         chains = np.resize(self.parents, shape).astype(np.float32)

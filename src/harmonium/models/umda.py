@@ -1,4 +1,4 @@
-"""UMDA: independent marginals (Mühlenbein and Paaß 1996), the plainest baseline."""
+"""UMDA: independent marginals (Mühlenbein and Paaß 1996), the simplest baseline."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ _BLOCK = 1024
 
 @dataclass(frozen=True)
 class UMDA(Model):
-    """Every bit is drawn alone, with its frequency among the parents."""
+    """Every bit is drawn independently, with its frequency among the parents."""
 
     name: ClassVar[str] = "umda"
 
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedUMDA":
-        """Count the ones of each bit."""
+        """Compute the frequency of ones of each bit."""
         return FittedUMDA(parents.mean(axis=0, dtype=np.float64))
 
 
@@ -35,13 +35,13 @@ class FittedUMDA:
 
     @property
     def facts(self) -> Mapping[str, float]:
-        """Nothing to tell."""
+        """No facts."""
         return {}
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Draw each bit with its frequency."""
         rows = np.empty((count, self.marginals.size), dtype=np.uint8)
-        for first in range(0, count, _BLOCK):  # the draws are eight times as large as the bits
+        for first in range(0, count, _BLOCK):  # draws need eight times the memory of bits
             block = rows[first : first + _BLOCK]
             np.less(rng.random(block.shape), self.marginals, out=block.view(np.bool_))
         return rows

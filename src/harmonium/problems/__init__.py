@@ -1,4 +1,4 @@
-"""What is solved: problems by name or path, always maximised."""
+"""Problems, by name or by the path `module:name`; always maximised."""
 
 from harmonium.problems.base import (
     Problem,

@@ -1,4 +1,4 @@
-"""The contract of a problem: maximised, evaluated a batch of rows at a time."""
+"""The interface of a problem: maximised, and evaluated in batches of rows."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from harmonium.bits import Bits, Fitness, check_bits
 from harmonium.specs import Length, Spec
 
 Structure = tuple[tuple[int, ...], ...]
-"""Groups of variables that interact, as indices; empty when none do."""
+"""Groups of interacting bits, as indices; empty if no bits interact."""
 
 
 @runtime_checkable
@@ -36,7 +36,7 @@ class Problem(Protocol):
 
 @dataclass(frozen=True)
 class ProblemSpec(Spec, ABC):
-    """Base of the problems that come with harmonium: a spec that is a problem."""
+    """Base class of the problems that come with harmonium: a spec that is a problem."""
 
     length: Length
 
@@ -47,7 +47,7 @@ class ProblemSpec(Spec, ABC):
 
     @property
     def structure(self) -> Structure:
-        """Groups of interacting variables."""
+        """Groups of interacting bits."""
         return ()
 
     def __call__(self, bits: ArrayLike) -> Fitness:
@@ -56,7 +56,7 @@ class ProblemSpec(Spec, ABC):
 
     @abstractmethod
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the fitness of each row of checked bits; kernels may trust them."""
+        """Return the fitness of each row; the bits are checked before."""
 
 
 def check_problem(problem: object) -> Problem:
@@ -79,7 +79,7 @@ def name_problem(problem: Problem) -> str:
 
 
 def read_structure(problem: Problem) -> Structure | None:
-    """Return the groups of bits that interact; none if the problem does not say."""
+    """Return the groups of interacting bits; none if the problem does not define them."""
     structure: Structure | None = getattr(problem, "structure", None)
     return structure
 
@@ -87,7 +87,7 @@ def read_structure(problem: Problem) -> Structure | None:
 def compile_problem(problem: Problem) -> None:
     """Evaluate one row of a problem of harmonium, so that its kernel is compiled.
 
-    Functions of the user are never called here.
+    Custom functions are never called here.
     """
     if isinstance(problem, ProblemSpec) and type(problem) not in _compiled:
         problem(np.zeros((1, problem.length), dtype=np.uint8))

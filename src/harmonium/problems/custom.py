@@ -1,7 +1,7 @@
 """Custom problems by the path `module:function`.
 
 The function is called with the problem's settings (`length=40`, `instance=3`, …) and returns the
-problem: anything with a length, an optimum and a fitness. A class will do.
+problem: any object with a length, an optimum and a fitness. A class also works.
 """
 
 import math
@@ -17,7 +17,7 @@ from harmonium.specs import Scalar, Spec, SpecError, format_spec, hash_source
 
 @dataclass(frozen=True)
 class CustomProblem(Spec):
-    """A problem made by a function of the user; equal to another made in the same way."""
+    """A problem made by a custom function; equal to another with the same path and settings."""
 
     path: str
     """`module:function`."""
@@ -27,7 +27,7 @@ class CustomProblem(Spec):
     made: Problem = field(compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check nothing: `make_custom` has."""
+        """Skip the checks of `Spec`; `make_custom` has made them."""
 
     def __str__(self) -> str:
         return format_spec(self.path, dict(self.settings))
@@ -44,7 +44,7 @@ class CustomProblem(Spec):
 
     @property
     def structure(self) -> Structure | None:
-        """Groups of interacting variables; none if the problem does not say."""
+        """Groups of interacting bits; none if the problem does not define them."""
         structure: Structure | None = getattr(self.made, "structure", None)
         return structure
 
@@ -60,7 +60,7 @@ class CustomProblem(Spec):
 def make_custom(
     path: str, function: Callable[..., Any], settings: Mapping[str, Any]
 ) -> CustomProblem:
-    """Call a function of the user that makes a problem, or raise for what it does wrong."""
+    """Call a custom function that makes a problem; raise if it fails or returns something else."""
     _check_settings(path, settings)
     try:
         made = function(**settings)

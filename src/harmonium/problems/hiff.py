@@ -11,7 +11,7 @@ from harmonium.problems.base import ProblemSpec, Structure
 
 @dataclass(frozen=True)
 class HIFF(ProblemSpec):
-    """Blocks of 1, 2, 4, … equal bits each count their size, up to the whole string."""
+    """Every block of 1, 2, 4, … equal bits adds its size to the fitness."""
 
     name: ClassVar[str] = "hiff"
 
@@ -27,12 +27,12 @@ class HIFF(ProblemSpec):
 
     @property
     def optimum(self) -> float:
-        """All bits equal, zeros or ones: every level gives its length."""
+        """The fitness if all bits are equal: every level adds `length`."""
         return float(self.length * (self.levels + 1))
 
     @property
     def structure(self) -> Structure:
-        """The blocks of every level, pairs first."""
+        """The blocks of every level, starting with pairs."""
         return tuple(
             tuple(range(start, start + size))
             for size in (2**level for level in range(1, self.levels + 1))
@@ -40,9 +40,9 @@ class HIFF(ProblemSpec):
         )
 
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the summed sizes of the blocks, at all levels, whose bits are equal."""
+        """Return for each row the sum of the sizes of all blocks whose bits are equal."""
         fitness = np.full(len(bits), float(self.length))
-        ones = bits.astype(bool)  # of each block: is it all ones, is it all zeros
+        ones = bits.astype(bool)  # whether each block is all ones; `zeros` likewise
         zeros = ~ones
         for level in range(1, self.levels + 1):
             ones = ones[:, ::2] & ones[:, 1::2]

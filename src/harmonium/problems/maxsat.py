@@ -1,4 +1,4 @@
-"""Random MAX-3-SAT with a planted solution, so that the optimum is known: every clause."""
+"""Random MAX-3-SAT with a planted solution that satisfies all clauses."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,12 +15,12 @@ from harmonium.problems.base import ProblemSpec, Structure
 
 @dataclass(frozen=True)
 class MaxSat(ProblemSpec):
-    """The number of satisfied clauses of three random bits each; one solution satisfies all."""
+    """The number of satisfied clauses, each of three random bits; all can be satisfied."""
 
     name: ClassVar[str] = "maxsat"
 
     clauses: Annotated[int, Meta(ge=1, le=10_000_000, description="number of clauses")]
-    instance: Annotated[int, Meta(ge=0, description="which of the random formulas")] = 0
+    instance: Annotated[int, Meta(ge=0, description="number of the random formula")] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -29,7 +29,7 @@ class MaxSat(ProblemSpec):
 
     @property
     def optimum(self) -> float:
-        """All clauses."""
+        """The number of clauses."""
         return float(self.clauses)
 
     @property
@@ -39,26 +39,26 @@ class MaxSat(ProblemSpec):
 
     @property
     def planted(self) -> Bits:
-        """The solution that every clause was made to agree with, shape (length,)."""
+        """The solution that satisfies every clause, shape (length,)."""
         return self._draw[2]
 
     @property
     def formula(self) -> tuple[NDArray[np.int64], Bits]:
-        """Bits of each clause and the values it asks of them: (clauses, 3) both."""
+        """The bits of each clause and the values that satisfy it, both of shape (clauses, 3)."""
         return self._draw[:2]
 
     @cached_property
     def _draw(self) -> tuple[NDArray[np.int64], Bits, Bits]:
-        """Draw the instance from raw 64-bit words: they are the same in every NumPy release.
+        """Draw the instance from raw 64-bit words, which are the same in every NumPy release.
 
-        Each clause is drawn among the seven of eight that the planted solution satisfies.
+        Each clause is one of the seven, out of eight, that the planted solution satisfies.
         """
         words = np.random.PCG64(np.random.SeedSequence([self.length, self.clauses, self.instance]))
         planted = (words.random_raw(self.length) >> np.uint64(63)).astype(np.uint8)
         raw = words.random_raw((self.clauses, 4)) >> np.uint64(1)
         picks = (raw[:, :3] % (self.length - np.arange(3, dtype=np.uint64))).astype(np.int64)
         members = _spread(picks)
-        agree = (raw[:, 3] % np.uint64(7) + np.uint64(1)).astype(np.uint8)  # at least one bit
+        agree = (raw[:, 3] % np.uint64(7) + np.uint64(1)).astype(np.uint8)  # at least 1 bit agrees
         wanted = planted[members] ^ 1 ^ (agree[:, None] >> np.arange(3, dtype=np.uint8) & 1)
         return members, np.ascontiguousarray(wanted), planted
 
@@ -68,7 +68,7 @@ class MaxSat(ProblemSpec):
 
 
 def _spread(picks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn picks among length, length - 1 and length - 2 bits into three distinct ones."""
+    """Map picks among length, length - 1 and length - 2 bits to three different bits."""
     first, second, third = picks.T
     second = second + (second >= first)
     low, high = np.minimum(first, second), np.maximum(first, second)

@@ -16,14 +16,14 @@ from harmonium.problems.base import ProblemSpec, Structure
 
 @dataclass(frozen=True)
 class NK(ProblemSpec):
-    """The mean of one random table a bit, each reading that bit and k neighbours."""
+    """The mean of one random table for each bit, indexed by that bit and k neighbours."""
 
     name: ClassVar[str] = "nk"
 
     k: Annotated[int, Meta(ge=0, le=16, description="neighbours of each bit")]
-    instance: Annotated[int, Meta(ge=0, description="which of the random landscapes")] = 0
+    instance: Annotated[int, Meta(ge=0, description="number of the random landscape")] = 0
     neighbors: Annotated[
-        Literal["random", "ring"], Meta(description="drawn at random, or the next k round a ring")
+        Literal["random", "ring"], Meta(description="random, or the next k on a ring")
     ] = "random"
 
     def __post_init__(self) -> None:
@@ -33,12 +33,12 @@ class NK(ProblemSpec):
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
-        """Variables each component reads, its own first: (length, k + 1)."""
+        """The bits that each component reads, its own first: (length, k + 1)."""
         return self._landscape[0]
 
     @cached_property
     def tables(self) -> NDArray[np.float64]:
-        """Value of each component for each configuration: (length, 2^(k+1)).
+        """The value of each component for each configuration: (length, 2^(k+1)).
 
         The component's own bit is the most significant bit of the configuration.
         """
@@ -46,17 +46,17 @@ class NK(ProblemSpec):
 
     @property
     def structure(self) -> Structure:
-        """The variables that each component reads."""
+        """The bits that each component reads."""
         return tuple(tuple(sorted(group)) for group in self.groups.tolist()) if self.k else ()
 
     @property
     def optimum(self) -> float | None:
-        """Fitness of `best_bits`; none where the exact search gave up (see `nk_optimum`)."""
+        """Fitness of `best_bits`; none if the exact search reached its limit (see `nk_optimum`)."""
         return None if self.best_bits is None else float(self(self.best_bits[None])[0])
 
     @property
     def best_bits(self) -> Bits | None:
-        """An optimal solution, shape (length,)."""
+        """An optimal solution, shape (length,); none if the exact search reached its limit."""
         return _find_best_bits(self)
 
     def evaluate(self, bits: Bits) -> Fitness:
@@ -65,7 +65,7 @@ class NK(ProblemSpec):
 
     @cached_property
     def _landscape(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Draw the instance from raw 64-bit words: they are the same in every NumPy release."""
+        """Draw the instance from raw 64-bit words, which are the same in every NumPy release."""
         name = [self.length, self.k, self.instance, int(self.neighbors == "ring")]
         words = np.random.PCG64(np.random.SeedSequence(name))
         own = np.arange(self.length)
@@ -79,14 +79,14 @@ class NK(ProblemSpec):
 
 @lru_cache(maxsize=4096)
 def _find_best_bits(problem: NK) -> Bits | None:
-    """Solve an instance exactly, once a process however often it is made anew."""
+    """Solve an instance exactly; equal instances are solved once in a process."""
     if problem.neighbors == "ring":
         return nk_optimum.solve_ring(problem.tables)
     return nk_optimum.solve_general(problem.groups, problem.tables)
 
 
 def _draw_neighbors(words: np.random.PCG64, length: int, k: int) -> NDArray[np.int64]:
-    """Draw k distinct neighbours for each variable, none of them itself: (length, k)."""
+    """Draw k different neighbours for each variable, never itself: (length, k)."""
     neighbors = np.empty((length, k), dtype=np.int64)
     for variable in range(length):
         moved: dict[int, int] = {}  # the first k steps of a Fisher-Yates shuffle of the others

@@ -12,24 +12,24 @@ Indices = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 MAX_NODES: Final = 200_000_000
-"""Branch and bound gives up after this many nodes (about 10 s) and calls the optimum unknown.
+"""Limit of branch and bound (about 10 s); beyond it the optimum is unknown.
 
-A count, not a time, so that every machine agrees. Of 40 instances
-of each of the paper's largest sizes the hardest took 41 million.
+It is a number of nodes, not a time, so that it is the same on every machine. The hardest of 40
+instances of each of the paper's largest sizes needed 41 million.
 """
 
 MAX_STEPS: Final = 10_000_000_000
-"""Dynamic programming on a ring is not begun beyond this many steps (about 15 s)."""
+"""Limit of dynamic programming on a ring (about 15 s); larger problems are not started."""
 
 _LOCAL_SEARCHES: Final = 400
-_KICK: Final = 4  # bits flipped between two local searches
+_KICK_SIZE: Final = 4  # bits flipped between two local searches
 
 
 def solve_general(groups: Indices, tables: Numbers) -> Bits | None:
-    """Return the best bits, shape (length,), or none if the search was given up.
+    """Return the best bits, shape (length,), or none if the limit was reached.
 
-    `groups` (components, k + 1) are the variables that each row of `tables` reads, the first being
-    the most significant bit of the configuration.
+    `groups` (components, k + 1) are the variables that each row of `tables` reads; the first is the
+    most significant bit of the configuration.
     """
     order = _order_variables(groups)
     depth = np.empty(len(order), dtype=np.int64)
@@ -40,7 +40,7 @@ def solve_general(groups: Indices, tables: Numbers) -> Bits | None:
     readers = _list_readers(groups, len(order))
     rng = np.random.Generator(np.random.PCG64(0))
     start = rng.integers(0, 2, len(order), dtype=np.uint8)
-    kicks = rng.integers(0, len(order), (_LOCAL_SEARCHES, _KICK))
+    kicks = rng.integers(0, len(order), (_LOCAL_SEARCHES, _KICK_SIZE))
     incumbent = _search_locally(start, kicks, groups, tables, *readers)
     best, nodes = _branch_and_bound(incumbent, groups, tables, bound, *readers, MAX_NODES)
     if nodes > MAX_NODES:
@@ -49,9 +49,9 @@ def solve_general(groups: Indices, tables: Numbers) -> Bits | None:
 
 
 def solve_ring(tables: Numbers) -> Bits | None:
-    """Return the best bits where component i reads variables i, i + 1, …, i + k round the ring.
+    """Return the best bits if component i reads variables i, i + 1, …, i + k on a ring.
 
-    None where the work, length·2^(2k+1) steps, would be too much.
+    None if that would take too many steps; the number is length·2^(2k+1).
     """
     k = int(tables.shape[1]).bit_length() - 2
     if k == 0:
@@ -61,14 +61,14 @@ def solve_ring(tables: Numbers) -> Bits | None:
 
 
 def _order_variables(groups: Indices) -> Indices:
-    """Order variables so that components are completed, and bounds become sharp, early."""
+    """Order variables so that components are complete early, which makes bounds tight."""
     length = int(groups.max()) + 1
     reads = np.zeros((len(groups), length))
     reads[np.arange(len(groups))[:, None], groups] = 1.0
-    known = np.zeros(len(groups))  # variables already ordered, of each component
+    known = np.zeros(len(groups))  # number of ordered variables of each component
     order: list[int] = []
     for _ in range(length):
-        # A component nearly complete weighs much more than one just begun.
+        # A component that is nearly complete has a much larger weight than a new one.
         weight = (3.0**known) @ reads
         weight[order] = -1.0
         chosen = int(np.argmax(weight))
@@ -89,7 +89,7 @@ def _sort_groups(groups: Indices, tables: Numbers) -> tuple[Indices, Numbers]:
 
 
 def _prefix_bounds(tables: Numbers) -> Numbers:
-    """Return, for each component and prefix of its bits, the best value still possible.
+    """Return for each component and prefix of its bits the largest value still possible.
 
     A prefix is a node of a binary heap: 1 is empty, and 2·node + bit sets the next variable.
     """
@@ -113,7 +113,7 @@ def _list_readers(groups: Indices, length: int) -> tuple[Indices, Indices]:
 def _search_locally(
     bits: Bits, kicks: Indices, groups: Indices, tables: Numbers, first: Indices, readers: Indices
 ) -> Bits:
-    """Climb by single flips, kick some bits, climb again, keep the better."""
+    """Climb by single flips, flip some bits at random, climb again, and keep the better result."""
     length = bits.size
     best = bits.copy()
     best_total = -np.inf
@@ -164,7 +164,7 @@ def _branch_and_bound(
     readers: Indices,
     max_nodes: int,
 ) -> tuple[Bits, int]:
-    """Set variable after variable; leave a branch when its bound does not beat the incumbent."""
+    """Set one variable after another; skip a branch whose bound is not above the incumbent."""
     length = incumbent.size
     best = incumbent.copy()
     best_total = _total(best, groups, tables, np.arange(len(groups)))
@@ -200,7 +200,7 @@ def _branch_and_bound(
                 node[component] >>= 1
             bits[depth] ^= 1
         tried[depth] += 1
-        # A margin above rounding: equal totals must not look like improvements.
+        # The margin is above rounding errors, so that equal totals do not count as improvements.
         if tried[depth] <= 2 and reach[depth, bits[depth]] > best_total + 1e-10:
             for component in mine:
                 node[component] = 2 * node[component] + bits[depth]
@@ -237,13 +237,13 @@ def _solve_ring(tables: Numbers, k: int) -> Bits:
 
 @jit
 def _walk_ring(tables: Numbers, k: int, start: int, value: Numbers, came_from: Indices) -> None:
-    """Find the best value of each state after each step, and the state it came from."""
+    """Compute the best value of each state after each step, and its predecessor."""
     length, configurations = tables.shape
     states = configurations // 2
     value[:] = -np.inf
     value[0, start] = 0.0
     for step in range(length):
-        closing = step + k - length  # which of the first k bits is next again, if not negative
+        closing = step + k - length  # index of the next bit among the first k, if not negative
         for state in range(states):
             for bit in range(2):
                 if closing >= 0 and bit != (start >> (k - 1 - closing)) & 1:

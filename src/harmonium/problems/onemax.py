@@ -1,4 +1,4 @@
-"""Onemax: count the ones."""
+"""Onemax: the number of ones."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,13 +11,13 @@ from harmonium.problems.base import ProblemSpec
 
 @dataclass(frozen=True)
 class OneMax(ProblemSpec):
-    """The number of ones; every bit counts alone."""
+    """The number of ones; the bits are independent."""
 
     name: ClassVar[str] = "onemax"
 
     @property
     def optimum(self) -> float:
-        """All ones."""
+        """The fitness of all ones."""
         return float(self.length)
 
     def evaluate(self, bits: Bits) -> Fitness:

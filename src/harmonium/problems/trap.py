@@ -12,7 +12,7 @@ from harmonium.problems.base import ProblemSpec, Structure
 
 @dataclass(frozen=True)
 class Trap(ProblemSpec):
-    """Blocks that reward zeros, except that all ones is best of all."""
+    """Blocks whose value grows with the number of zeros, except that all ones is the best."""
 
     name: ClassVar[str] = "trap"
 
@@ -25,18 +25,18 @@ class Trap(ProblemSpec):
 
     @property
     def optimum(self) -> float:
-        """All ones: each trap gives its order."""
+        """The fitness of all ones: each trap adds its order."""
         return float(self.length)
 
     @property
     def structure(self) -> Structure:
-        """The traps."""
+        """The bits of each trap."""
         return tuple(
             tuple(range(start, start + self.order)) for start in range(0, self.length, self.order)
         )
 
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the sum over traps of: order if all are ones, otherwise order - 1 - ones."""
+        """Return the sum over traps of `order` if all are ones, otherwise `order - 1 - ones`."""
         ones = bits.reshape(len(bits), self.length // self.order, self.order).sum(
             axis=2, dtype=np.int64
         )

@@ -1,23 +1,45 @@
-"""Reports: summaries → charts → one HTML page; figures for papers; the page of a single run."""
+"""Reports: summaries → charts → one HTML page; figures for papers; the pages of single runs."""
 
 from pathlib import Path
 
 from harmonium.reports.figures import Format
 from harmonium.reports.learned import Learning
-from harmonium.reports.optimum_page import write_optimum_report
 from harmonium.reports.page import render, write_page
+from harmonium.reports.result_page import write_result_report
 from harmonium.reports.run_page import write_run_report
 from harmonium.reports.snapshot import take_snapshot
 from harmonium.reports.study_page import make_study_page
 from harmonium.studies.store import Store
 
-__all__ = ["Format", "Learning", "write_optimum_report", "write_report", "write_run_report"]
+__all__ = ["Format", "Learning", "write_report", "write_result_report", "write_run_report"]
 
 
 def write_report(
     store: Path, path: Path, figures: Path | None = None, form: Format = "pdf"
 ) -> list[Path]:
-    """Write the report of a store, and where asked its figures; return the files written."""
+    """Write the report of a study, also of one that is running.
+
+    Parameters
+    ----------
+    store : Path
+        The store of the study.
+    path : Path
+        The HTML file to write.
+    figures : Path, optional
+        Folder for the figures as files; by default none are written.
+    form : {"pdf", "svg", "png"}
+        Format of these files.
+
+    Returns
+    -------
+    list of Path
+        The files written, the page first.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be read or has no study.
+    """
     with Store.open(store) as opened:
         snapshot = take_snapshot(opened)
     page = make_study_page(snapshot)

@@ -1,22 +1,20 @@
-"""What charts show, before it is drawn: curves by panel, courses of runs, bars of phases."""
+"""What the charts of studies show, before it is drawn: curves by panel, and bars of phases."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from harmonium.search.clock import PHASES, Phase
+from harmonium.clock import PHASES, Phase
 from harmonium.studies.paper import find_exponent, name_family, read_points
 from harmonium.studies.prose import format_count, format_exponent, format_seconds
 from harmonium.studies.scaling import Law
 from harmonium.studies.summary import Estimate, Metric, Row
 
 MAX_PANELS: Final = 12
-"""Of a grid: more sizes than that are thinned out."""
+"""Panels of a grid; more sizes are thinned out."""
 _NEAR: Final = 1.5
 """The paper's points are shown up to so many times our largest size, or below our smallest."""
-FACTS: Final = ("epochs", "edges")
-"""What traces tell of models."""
 
 T = TypeVar("T")
 
@@ -28,7 +26,7 @@ _PAPER_METRICS: Final[dict[Metric, str]] = {
 
 @dataclass(frozen=True)
 class Spot:
-    """A measured value with its interval; a bound is none where it is not known."""
+    """A measured value with its interval; a bound that is not known is none."""
 
     x: int
     mean: float
@@ -38,92 +36,21 @@ class Spot:
 
 @dataclass(frozen=True)
 class Curve:
-    """One model, or one of the paper's, in a panel."""
+    """One algorithm, or one of the paper's, in a panel."""
 
-    model: str
-    """The model of the study, also for the paper's: that which it is like, or nothing."""
+    algorithm: str
+    """Its name in the study; of the paper's curves the algorithm most like it, or empty."""
     label: str
     spots: tuple[Spot, ...]
     line: tuple[tuple[float, float], ...] = ()
-    """Through the points: the fitted law, at its smallest and its largest size; or the points."""
-
-
-@dataclass(frozen=True)
-class Course:
-    """How one run went."""
-
-    model: str
-    """By which it is coloured, and hidden."""
-    optimum: float | None
-    trace: Mapping[str, Sequence[Any]]
-    """By column, a value a generation: generation, best, mean, and facts of the model."""
-    run: str = ""
-    """Which of the model's runs it was, where there are several: "seed 2"."""
-    found_by: int = 0
-    """Size of the population that found the best; 0: not told."""
-
-    @property
-    def label(self) -> str:
-        """Model and run."""
-        return f"{self.model}, {self.run}" if self.run else self.model
-
-    @property
-    def takes_turns(self) -> bool:
-        """Whether populations of several sizes took turns."""
-        return "population" in self.trace
-
-    @property
-    def turns(self) -> dict[int, list[int]]:
-        """The places in the trace of each population, by its size; 0 where there was only one."""
-        places: dict[int, list[int]] = {}
-        sizes = self.trace.get("population") or [0] * len(self.trace["generation"])
-        for place, size in enumerate(sizes):
-            places.setdefault(int(size), []).append(place)
-        return dict(sorted(places.items()))
-
-    @property
-    def finder(self) -> int:
-        """The size of the population that found the best, as `turns` has it."""
-        if self.found_by in self.turns:
-            return self.found_by
-        best = self.trace["best"]
-        first = best.index(best[-1])
-        return next((size for size, places in self.turns.items() if first in places), 0)
-
-    @property
-    def has_facts(self) -> bool:
-        """Whether the model tells of training epochs or edges."""
-        return any(value is not None for fact in FACTS for value in self.trace.get(fact, ()))
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The ends of the axes of panels that are compared."""
-
-    evaluations: float
-    """The most; they begin with none."""
-    fitness: tuple[float, float]
-
-
-def frame_courses(courses: Iterable[Course]) -> Frame:
-    """Return axes on which all courses fit, and their optima."""
-    evaluations = 1.0
-    fitness: list[float] = []
-    for course in courses:
-        evaluations = max(evaluations, *course.trace["evaluations"])
-        fitness += [*course.trace["best"], *course.trace["mean"]]
-        fitness += [] if course.optimum is None else [course.optimum]
-    fitness = [value for value in fitness if math.isfinite(value)] or [0.0]
-    low, high = min(fitness), max(fitness)
-    room = (high - low) * 0.03 or abs(high) * 0.1 or 1.0
-    return Frame(evaluations * 1.03, (low - room, high + room))
+    """Through the points: the fitted law at its smallest and its largest size, or the points."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """Where the CPU time of one model at one size went."""
+    """CPU seconds by phase of one algorithm at one size."""
 
-    model: str
+    algorithm: str
     label: str
     seconds: Mapping[Phase, float]
 
@@ -144,68 +71,102 @@ class Panel:
     paper: tuple[Curve, ...] = ()
 
     def describe(self, what: str) -> str:
-        """Say in words what is drawn."""
+        """Return a text alternative of the panel."""
         words = [
             f"{curve.label}: {_describe(curve.spots)}" for curve in (*self.curves, *self.paper)
         ]
         return f"{self.title}, {what} by {self.x_title}. " + "; ".join(words) + "."
 
 
+Reader = Callable[[Row], Estimate | None]
+"""Reads what is drawn of a row."""
+
+
+def read_success(row: Row) -> Estimate | None:
+    """Return the share of the runs that were solved; it has no interval."""
+    share = row.success_rate
+    return None if share is None else Estimate(share, math.nan, math.nan)
+
+
+def read_expected(row: Row) -> Estimate | None:
+    """Return the expected evaluations to the optimum (ERT)."""
+    return row.expected_evaluations
+
+
+def read_metric(metric: Metric) -> Reader:
+    """Return the reader of a metric."""
+    return lambda row: row.estimate(metric)
+
+
 def trace_growth(rows: Sequence[Row], laws: Sequence[Law], metric: Metric) -> list[Panel]:
     """Return a panel for each family with something measured: a metric against the size."""
     panels = []
-    for family in dict.fromkeys(row.family for row in rows):
-        mine = [row for row in rows if row.family == family]
-        known = {law.model: law for law in laws if (law.family, law.metric) == (family, metric)}
+    for family, mine in _group_families(rows).items():
+        known = {law.name: law for law in laws if (law.family, law.metric) == (family, metric)}
         curves = [
-            _trace_model(
-                model, [row for row in mine if row.model == model], known.get(model), metric
-            )
-            for model in dict.fromkeys(row.model for row in mine)
+            _trace_algorithm(name, theirs, known.get(name), metric)
+            for name, theirs in _group_names(mine).items()
         ]
         curves = [curve for curve in curves if curve.spots]
         if curves:
-            panels.append(
-                Panel(family, "size n (bits)", tuple(curves), tuple(_trace_paper(mine, metric)))
-            )
+            paper = tuple(_trace_paper(mine, metric))
+            panels.append(Panel(family, "size n (bits)", tuple(curves), paper))
     return panels
 
 
-def trace_grid(rows: Sequence[Row], metric: Metric | None) -> list[Panel]:
-    """Return a panel for each family and size of a grid: a metric against the given population.
+def trace_sizes(rows: Sequence[Row], read: Reader, *, zero: bool = False) -> list[Panel]:
+    """Return a panel for each family with something measured: any value against the size.
 
-    Without a metric it is the share of runs solved.
+    Parameters
+    ----------
+    rows : sequence of Row
+        What was measured.
+    read : callable
+        Reads the value of a row.
+    zero : bool
+        Whether the value may be zero, on an axis that is not logarithmic.
     """
-    cells = dict.fromkeys((row.family, row.size) for row in rows if row.state == "done")
+    panels = []
+    for family, mine in _group_families(rows).items():
+        curves = [
+            _join_spots(name, _list_spots(theirs, lambda row: row.size, read, zero=zero))
+            for name, theirs in _group_names(mine).items()
+        ]
+        curves = [curve for curve in curves if curve.spots]
+        if curves:
+            panels.append(Panel(family, "size n (bits)", tuple(curves)))
+    return panels
+
+
+def trace_grid(rows: Sequence[Row], read: Reader, *, zero: bool = False) -> list[Panel]:
+    """Return a panel for each family and size of a grid: any value against the population."""
+    given = [row for row in rows if row.given is not None]
+    cells = dict.fromkeys((row.family, row.size) for row in given if row.state == "done")
     panels = []
     for family, size in thin_out(list(cells), MAX_PANELS):
-        mine = [row for row in rows if (row.family, row.size) == (family, size)]
+        mine = [row for row in given if (row.family, row.size) == (family, size)]
         curves = [
-            _join_spots(model, tuple(_spot_grid(mine, model, metric)))
-            for model in dict.fromkeys(row.model for row in mine)
+            _join_spots(name, _list_spots(theirs, lambda row: row.given or 0, read, zero=zero))
+            for name, theirs in _group_names(mine).items()
         ]
         shown = tuple(curve for curve in curves if curve.spots)
-        panels.append(Panel(f"{family}, n = {size}", "population", shown))
+        if shown:
+            panels.append(Panel(f"{family}, n = {size}", "population", shown))
     return panels
-
-
-def _join_spots(model: str, spots: tuple[Spot, ...]) -> Curve:
-    return Curve(model, model, spots, tuple((float(spot.x), spot.mean) for spot in spots))
 
 
 def measure_phases(rows: Sequence[Row], sizes: Sequence[int]) -> list[Bar]:
-    """Return a bar for each model and size that is done; on a grid of the last population."""
-    cells = {(row.model, row.size): row for row in rows if row.state == "done"}
-    models = dict.fromkeys(row.model for row in rows)
+    """Return a bar for each algorithm and size that is done; on a grid of the last population."""
+    cells = {(row.name, row.size): row for row in rows if row.state == "done"}
     return [
         Bar(
-            model,
-            f"{model}  {size}",
-            {phase: _mean_phase(cells[model, size], phase) for phase in PHASES},
+            name,
+            f"{name}  {size}",
+            {phase: _mean_phase(cells[name, size], phase) for phase in PHASES},
         )
-        for model in models
+        for name in dict.fromkeys(row.name for row in rows)
         for size in sizes
-        if (model, size) in cells
+        if (name, size) in cells
     ]
 
 
@@ -227,9 +188,23 @@ def thin_out(values: Sequence[T], most: int) -> list[T]:
     return [values[round(place * step)] for place in range(most)]
 
 
-def _trace_model(model: str, rows: Sequence[Row], law: Law | None, metric: Metric) -> Curve:
-    spots = [_spot(row.size, row.estimate(metric)) for row in rows if row.state == "done"]
-    label = model
+def _group_families(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.family, []).append(row)
+    return groups
+
+
+def _group_names(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.name, []).append(row)
+    return groups
+
+
+def _trace_algorithm(name: str, rows: Sequence[Row], law: Law | None, metric: Metric) -> Curve:
+    spots = _list_spots(rows, lambda row: row.size, read_metric(metric))
+    label = name
     if law:
         label += f"  n^{format_exponent(law.exponent)}"
     unsolved = [row.size for row in rows if row.state == "not solved"]
@@ -239,7 +214,7 @@ def _trace_model(model: str, rows: Sequence[Row], law: Law | None, metric: Metri
         )
     ends = (min(law.sizes), max(law.sizes)) if law else ()
     line = tuple((float(size), law.predict(size)) for size in ends if law)
-    return Curve(model, label, tuple(spot for spot in spots if spot), line)
+    return Curve(name, label, spots, line)
 
 
 def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
@@ -255,36 +230,50 @@ def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
             and point.hidden in ("", "n/2")
             and min(sizes) / _NEAR <= point.size <= max(sizes) * _NEAR
         )
-        ours = [row for name in like for row in rows if row.eda.model.name == name]
+        ours = [row for name in like for row in rows if _name_model(row) == name]
         if spots:
-            exponent = find_exponent(rows[0].problem, ours[0].eda.model, metric) if ours else None
+            exponent = _find_exponent(ours[0], metric) if ours else None
             growth = "" if exponent is None else f"  n^{exponent:.1f}"
-            yield Curve(ours[0].model if ours else "", f"the paper's {kind}{growth}", spots)
+            yield Curve(ours[0].name if ours else "", f"the paper's {kind}{growth}", spots)
 
 
-def _spot_grid(rows: Sequence[Row], model: str, metric: Metric | None) -> Iterable[Spot]:
-    for row in rows:
-        if row.model == model and row.state == "done" and row.given is not None:
-            if metric is None:
-                share = row.solved / row.runs
-                yield Spot(row.given, share, share, share)
-            else:
-                spot = _spot(row.given, row.estimate(metric))
-                if spot:
-                    yield spot
+def _name_model(row: Row) -> str:
+    """Return the name of the model of an algorithm; empty for algorithms without one."""
+    return str(getattr(getattr(row.algorithm, "model", None), "name", ""))
 
 
-def _spot(x: int, estimate: Estimate | None) -> Spot | None:
-    """Return a point for logarithmic axes, or none where there is nothing above zero."""
-    if estimate is None or estimate.mean <= 0:
+def _find_exponent(row: Row, metric: Metric) -> float | None:
+    model = getattr(row.algorithm, "model", None)
+    return None if model is None else find_exponent(row.problem, model, metric)
+
+
+def _join_spots(name: str, spots: tuple[Spot, ...]) -> Curve:
+    return Curve(name, name, spots, tuple((float(spot.x), spot.mean) for spot in spots))
+
+
+def _list_spots(
+    rows: Sequence[Row], where: Callable[[Row], int], read: Reader, *, zero: bool = False
+) -> tuple[Spot, ...]:
+    """Return a point for each row that is done and has something to draw."""
+    spots = (_spot(where(row), read(row), zero) for row in rows if row.state == "done")
+    return tuple(spot for spot in spots if spot)
+
+
+def _spot(x: int, estimate: Estimate | None, zero: bool) -> Spot | None:
+    """Return a point, or none for a value that its axis cannot show."""
+    if estimate is None or not math.isfinite(estimate.mean):
+        return None
+    if zero:
+        return Spot(x, estimate.mean, know(estimate.low), know(estimate.high))
+    if estimate.mean <= 0:
         return None
     low, high = know(estimate.low), know(estimate.high)
     return Spot(x, estimate.mean, None if low is None else max(low, estimate.mean / 1000), high)
 
 
 def know(bound: float | None) -> float | None:
-    """Return the bound of an interval, none where it is not a number."""
-    return None if bound is None or math.isnan(bound) else float(bound)
+    """Return the bound of an interval; none if it is not a number, or infinite."""
+    return None if bound is None or not math.isfinite(bound) else float(bound)
 
 
 def _describe(spots: Sequence[Spot]) -> str:

@@ -1,11 +1,11 @@
-"""What a model learned of a problem's structure, generation after generation.
+"""What models learn of a problem's structure, from one model of a run to the next.
 
-Weights are not stored, but a run can be repeated to the bit: chosen runs of a store are run again.
+Any fitted model that offers `interactions()` or `weights()` is scored, also custom ones.
 """
 
+import math
 import time
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -14,37 +14,25 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.models import BOA, RBM
-from harmonium.models.boa import FittedBOA
-from harmonium.models.rbm import FittedRBM
-from harmonium.problems import Problem, ProblemSpec, Structure
-from harmonium.reports.snapshot import Single, Snapshot
-from harmonium.search import AnySearch, Interleaved, run
-from harmonium.search.threads import one_blas_thread
+from harmonium.models import Interactions, read_interactions, read_weights
+from harmonium.problems import Problem, Structure, read_structure
+from harmonium.runs import Runner
 
-DOUBLED: Final = float(np.log(2))
-"""A pair counts as learned by an RBM if one bit at least doubles the odds of the other."""
-CONTEXTS: Final = 16
-"""Parents over which a log odds ratio is averaged; with 256, recall differs by 0.1 at most."""
-MAX_LENGTH: Final = 100
-"""Bits of a run that is repeated: a map of more is no longer readable."""
-MAX_SECONDS: Final = 3.0
-"""CPU time that a run may have taken to be repeated."""
-BUDGET: Final = 10.0
-"""CPU seconds for all repeated runs of a report together."""
+MAX_STEPS_WITHOUT_MODEL: Final = 10_000
+"""A run that is repeated to look at its models ends if it has built none after so many steps."""
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Units:
-    """The hidden units of an RBM, and how far they capture the blocks of a problem.
+    """The hidden units of a model, and how far they capture the blocks of a problem.
 
     A unit captures a block when most of the sum of its squared weights is on the block's bits.
     """
 
     weights: Matrix
-    """|W|: (length, hidden)."""
+    """Sizes of the weights: (length, hidden)."""
     structure: Structure
 
     @cached_property
@@ -59,7 +47,7 @@ class Units:
 
     @property
     def blocks(self) -> int:
-        """How many blocks are captured, each by one unit at least."""
+        """Number of blocks that at least one unit captures."""
         return int((self.shares.max(axis=1, initial=0.0, where=self.shares > 0.5) > 0).sum())
 
     @cached_property
@@ -73,191 +61,202 @@ class Units:
 
     @property
     def ordered(self) -> Matrix:
-        """|W| with units ordered by the block they respond to most: (length, hidden)."""
+        """The weights with units ordered by the block they respond to most: (length, hidden)."""
         order = np.lexsort((-self.shares.max(axis=0), self.shares.argmax(axis=0)))
         return self.weights[:, order]
 
 
 @dataclass(frozen=True)
-class Step:
-    """The pairs that the model of one generation has learned, against the true ones."""
+class Score:
+    """What one model has learned, compared with the structure of the problem."""
 
-    population: int
-    """Its size."""
-    generation: int
-    """Of this population: one of several that take turns counts its own."""
-    pairs: int
+    population: int | None
+    """Size of the population that the model was built from."""
+    generation: int | None
+    """Generation of that population; none for algorithms without generations."""
+    evaluations: int
+    pairs: int | None
+    """Number of learned pairs; none if the model does not offer `interactions()`."""
     precision: float | None
-    """Share of the learned pairs that are true; none where nothing is learned."""
-    recall: float
+    """Share of the learned pairs that are true; none if nothing is learned."""
+    recall: float | None
     """Share of the true pairs that are learned."""
     captured: float | None
-    """Of an RBM: share of the hidden units that capture a block."""
+    """Share of the hidden units that capture a block; none for models without `weights()`."""
 
 
 @dataclass
 class Learning:
-    """Follows a run, as the `callback` of `harmonium.run`, and notes what its model has learned.
+    """Follows a run and scores what its models have learned: a `callback` of `harmonium.run`.
 
-    Nothing is noted for models other than RBMs and BOA, or where the problem has no structure.
+    Models that offer neither `interactions()` nor `weights()` are ignored, and so are all models
+    if the problem has no structure.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem that is solved; its `structure` names the bits that interact.
+    deadline : float
+        Value of `time.process_time` at which the run ends; by default never.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> from harmonium.reports import Learning
+    >>> problem = hm.Trap(length=20, order=5)
+    >>> learning = Learning(problem)
+    >>> result = hm.run(problem, hm.EDA("boa", population=400), seed=1, callback=learning)
+    >>> len(learning.scores) == result.generations
+    True
     """
 
     problem: Problem
-    deadline: float = float("inf")
-    """Of `time.process_time`; the run is ended there."""
-    steps: list[Step] = field(default_factory=list)
-    population: int = 0
-    """Size of the population that is shown: where some take turns, that which found the best."""
-    pairs: Matrix | None = None
-    """Of its last model: sizes of log odds ratios (RBM), or 1 from parent to child (BOA)."""
+    deadline: float = math.inf
+    scores: list[Score] = field(default_factory=list)
+    population: int | None = None
+    """Size of the population that is shown: of interleaved ones, the one that found the best."""
+    interactions: Interactions | None = None
+    """Of its last model."""
     units: Units | None = None
+    """Of its last model."""
 
     def __post_init__(self) -> None:
-        self.structure = read_structure(self.problem)
+        self.structure = read_structure(self.problem) or ()
         self.truth = mark_pairs(self.structure, self.problem.length)
-        self._turns: Counter[int] = Counter()
+        self._steps: Counter[int | None] = Counter()
+        self._last: object = None
+        self._seen = 0
+        """Number of models so far, scored or not."""
 
-    def __call__(self, search: AnySearch) -> bool:
-        """Take in a generation; return whether the time is over."""
-        turn, generation = self._turns[search.size], search.generation
-        self._turns[search.size] += 1
-        if self.structure and isinstance(search.fitted, FittedRBM | FittedBOA):
-            shown = True
-            if isinstance(search, Interleaved):
-                generation, shown = turn, search.improved_by in (search.size, 0)
-            self._learn(search.size, generation, search.fitted, shown=shown)
-        return time.process_time() > self.deadline
+    def __call__(self, runner: Runner) -> bool:
+        """Score the model of a step if it is new; return whether the run should end."""
+        status, fitted = runner.search.status(), runner.search.fitted
+        generation = status.generation
+        self._steps[status.population] += 1
+        if generation is not None and self.interleaved:  # each population counts its own
+            generation = self._steps[status.population] - 1
+        if fitted is not None and fitted is not self._last:
+            self._last, self._seen = fitted, self._seen + 1
+            finder = runner.tally.best_found_by
+            if self.structure:
+                self._score(
+                    fitted,
+                    (status.population, generation, runner.tally.evaluations),
+                    shown=finder in (status.population, None),
+                )
+        return time.process_time() > self.deadline or self._is_hopeless()
 
     @property
-    def course(self) -> list[Step]:
-        """The steps of the population that is shown."""
-        return [step for step in self.steps if step.population == self.population]
+    def course(self) -> list[Score]:
+        """The scores of the population that is shown."""
+        return [score for score in self.scores if score.population == self.population]
 
     @property
-    def last(self) -> Step:
+    def last(self) -> Score:
         """The last of them."""
         return self.course[-1]
 
     @property
     def density(self) -> float:
-        """Share of true pairs among all: what precision is by chance."""
+        """Share of true pairs among all: the precision that chance would give."""
         return float(self.truth.sum() / max(1, self.truth.size - len(self.truth)))
 
-    def _learn(
-        self, population: int, generation: int, fitted: FittedRBM | FittedBOA, *, shown: bool
+    @property
+    def interleaved(self) -> bool:
+        """Whether the run had interleaved populations."""
+        return len(self._steps) > 1
+
+    def _is_hopeless(self) -> bool:
+        """Whether a run that is only repeated for its models has none that can be scored."""
+        if self.deadline == math.inf or self.scores:
+            return False
+        return self._seen > 0 or self._steps.total() >= MAX_STEPS_WITHOUT_MODEL
+
+    def _score(
+        self, fitted: object, where: tuple[int | None, int | None, int], *, shown: bool
     ) -> None:
-        units: Units | None = None
-        if isinstance(fitted, FittedBOA):
-            pairs = find_edges(fitted, len(self.truth))
-            learned = (pairs + pairs.T) > 0
-        else:
-            pairs = find_couplings(fitted)
-            learned = pairs >= DOUBLED
-            units = Units(np.abs(fitted.machine.W.astype(np.float64)), self.structure)
-        right, count = int((learned & self.truth).sum()), int(learned.sum())
-        self.steps.append(
-            Step(
-                population=population,
-                generation=generation,
-                pairs=count // 2,
-                precision=right / count if count else None,
-                recall=right / max(1, int(self.truth.sum())),
-                captured=units.captured if units else None,
-            )
-        )
-        if shown or population == self.population or self.pairs is None:
-            self.population, self.pairs, self.units = population, pairs, units
+        length = len(self.truth)
+        interactions = _check_interactions(read_interactions(fitted), length)
+        weights = _check_weights(read_weights(fitted), length)
+        if interactions is None and weights is None:
+            return
+        units = None if weights is None else Units(np.abs(weights), self.structure)
+        pairs, precision, recall = None, None, None
+        if interactions is not None:
+            learned = interactions.pairs & ~np.eye(length, dtype=np.bool_)
+            right, count = int((learned & self.truth).sum()), int(learned.sum())
+            pairs = count // 2
+            precision = right / count if count else None
+            recall = right / max(1, int(self.truth.sum()))
+        captured = units.captured if units else None
+        self.scores.append(Score(*where, pairs, precision, recall, captured))
+        first = len(self.scores) == 1
+        if shown or first or where[0] == self.population:
+            self.population, self.interactions, self.units = where[0], interactions, units
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What the model of one run learned, and which run it was."""
+    """What the models of one run learned, and which run it was."""
 
     problem: str
     """As titles have it: "trap:order=5, n = 60"."""
-    model: str
-    """By which it is coloured, and hidden."""
+    algorithm: str
+    """Name by which the run is coloured and hidden."""
     learning: Learning
     run: str = ""
-    """Which of the model's runs it was, where there are several: "seed 2"."""
+    """Which run of the algorithm it was, if there are several: "seed 2"."""
 
     @property
     def label(self) -> str:
-        """Model and run."""
-        return f"{self.model}, {self.run}" if self.run else self.model
+        """Algorithm and run."""
+        return f"{self.algorithm}, {self.run}" if self.run else self.algorithm
 
     @property
     def name(self) -> str:
-        """Problem, model and run."""
+        """Problem, algorithm and run."""
         return f"{self.problem}: {self.label}"
 
 
-def read_structure(problem: Problem) -> Structure:
-    """Return the groups of bits that interact, none where a problem does not tell."""
-    return problem.structure if isinstance(problem, ProblemSpec) else ()
-
-
-def explain_silence(problem: Problem) -> str:
-    """Say why learned pairs of a problem cannot be scored; nothing where they can."""
-    if not isinstance(problem, ProblemSpec):
-        return "the problem does not tell which of its bits belong together"
-    density = Learning(problem).density
+def why_not_scorable(problem: Problem) -> str:
+    """Return why learned pairs of a problem cannot be scored; empty if they can."""
+    structure = read_structure(problem)
+    if structure is None:
+        return "the problem does not state which of its bits interact (`structure`)"
+    try:
+        density = Learning(problem).density
+    except ValueError as error:
+        return str(error)
     if density == 0:
         return "each bit counts alone, so there are no true pairs to find"
     if density < 1:
         return ""
-    whole = any(len(group) == problem.length for group in problem.structure)
+    whole = any(len(group) == problem.length for group in structure)
     why = " (the whole string is one)" if whole else ""
     return (
-        f"any two bits are together in some block{why}, so every pair that a model learns would be "
-        "right, by chance too"
+        f"any two bits share a block{why}, so every pair that a model learns would be right, by "
+        "chance too"
     )
 
 
 def mark_pairs(structure: Structure, length: int) -> NDArray[np.bool_]:
-    """Return which pairs of bits are together in a group: (length, length), symmetric."""
+    """Return which pairs of bits share a group: (length, length), symmetric.
+
+    Raises
+    ------
+    ValueError
+        If a group names a bit that does not exist.
+    """
     marked = np.zeros((length, length), dtype=np.bool_)
     for group in structure:
+        wrong = [bit for bit in group if not 0 <= bit < length]
+        if wrong:
+            raise ValueError(
+                f"problem.structure names bit {wrong[0]}; expected bits from 0 to {length - 1}"
+            )
         for one, other in combinations(group, 2):
-            marked[one, other] = marked[other, one] = True
+            marked[one, other] = marked[other, one] = one != other
     return marked
-
-
-def find_edges(fitted: FittedBOA, length: int) -> Matrix:
-    """Return 1 from parent (row) to child (column), otherwise 0: (length, length)."""
-    edges = np.zeros((length, length))
-    for parent, child in fitted.edges:
-        edges[parent, child] = 1.0
-    return edges
-
-
-def find_couplings(fitted: FittedRBM) -> Matrix:
-    """Return how strongly an RBM couples each pair of bits: (length, length), symmetric.
-
-    The size of the log odds ratio of two bits given all others, which an RBM has in closed form:
-    Σ over hidden units of log (1 + e^a11)(1 + e^a00) / (1 + e^a10)(1 + e^a01), where a are the
-    inputs of the unit with the two bits set to one and zero. The others are as in a parent, and the
-    mean over some parents is taken.
-    """
-    weights, _, biases = (part.astype(np.float64) for part in fitted.machine)
-    parents = fitted.parents[:CONTEXTS].astype(np.float64)
-    inputs = (parents @ weights + biases).clip(-100.0, 100.0)  # products of e^a must stay numbers
-    weights = weights.clip(-50.0, 50.0)
-    ratios = np.zeros((len(weights), len(weights)))
-    for unit in range(weights.shape[1]):
-        seen = np.flatnonzero(weights[:, unit])
-        off = np.exp(-parents[:, seen] * weights[seen, unit])  # e^a with a bit set to zero
-        on = off * np.exp(weights[seen, unit])
-        base = np.exp(inputs[:, unit])[:, None, None]
-        both, first = 1 + base * _outer(on, on), 1 + base * _outer(on, off)
-        neither, second = 1 + base * _outer(off, off), 1 + base * _outer(off, on)
-        ratios[np.ix_(seen, seen)] += np.log(both * neither / (first * second)).mean(axis=0)
-    np.fill_diagonal(ratios, 0.0)
-    return np.abs(ratios)
-
-
-def _outer(one: Matrix, other: Matrix) -> Matrix:
-    return one[:, :, None] * other[:, None, :]
 
 
 def _share_blocks(weights: Matrix, structure: Structure) -> Matrix:
@@ -269,79 +268,30 @@ def _share_blocks(weights: Matrix, structure: Structure) -> Matrix:
     return shares
 
 
-def choose_runs(singles: Sequence[Single]) -> list[Single]:
-    """Return a run of each family and model that can show what was learned.
-
-    Of the runs that are short enough it is that of the largest size, and where possible of a size
-    that all models of the family have.
-    """
-    chosen: list[Single] = []
-    for family in dict.fromkeys(one.family for one in singles):
-        short = [one for one in singles if one.family == family and _is_short(one)]
-        sizes: dict[str, set[int]] = {}
-        for one in short:
-            sizes.setdefault(one.model, set()).add(one.size)
-        common = set.intersection(*sizes.values()) if sizes else set()
-        largest = {model: max(common or mine) for model, mine in sizes.items()}
-        chosen += [one for one in short if one.size == largest[one.model]]
-    return chosen
+def _check_interactions(interactions: Interactions | None, length: int) -> Interactions | None:
+    """Return the interactions of a model, or raise for what a custom model may do wrong."""
+    if interactions is not None:
+        shape = np.shape(interactions.strengths)
+        if shape != (length, length) or not np.isfinite(interactions.strengths).all():
+            raise ValueError(
+                f"the model's interactions() have strengths of shape {shape}; expected finite "
+                f"numbers of shape {(length, length)}"
+            )
+    return interactions
 
 
-def _is_short(one: Single) -> bool:
-    cheap = one.outcome.figures.cpu_seconds.get("total", 0.0) <= MAX_SECONDS
-    return cheap and one.trial.problem.length <= MAX_LENGTH
+def _check_weights(weights: Matrix | None, length: int) -> Matrix | None:
+    """Return the weights of a model, or raise for what a custom model may do wrong."""
+    if weights is None:
+        return None
+    matrix = np.asarray(weights, dtype=np.float64)
+    if matrix.ndim != 2 or len(matrix) != length or not matrix.size or not _is_finite(matrix):
+        raise ValueError(
+            f"the model's weights() have the shape {matrix.shape}; expected finite numbers of "
+            f"shape ({length}, hidden units)"
+        )
+    return matrix
 
 
-def _is_telling(one: Single) -> bool:
-    """Whether a model that shows its pairs solved a problem in which some, not all, interact."""
-    if not isinstance(one.trial.eda.model, RBM | BOA) or not one.outcome.figures.solved:
-        return False
-    return not explain_silence(one.trial.problem)
-
-
-def repeat_runs(
-    snapshot: Snapshot, known: dict[str, Learning | None], budget: float = BUDGET
-) -> tuple[list[Learned], list[str]]:
-    """Run chosen runs of a store again; return them, and in words what had to be left out.
-
-    `known` is what was repeated before, by the key of the trial; new ones are added to it.
-    """
-    telling = [one for one in snapshot.singles if _is_telling(one)]
-    chosen = choose_runs(telling)
-    learned: list[Learned] = []
-    silent = {one.family: explain_silence(one.trial.problem) for one in snapshot.singles}
-    remarks = [f"{family} is left out: {why}." for family, why in silent.items() if why]
-    end = time.process_time() + budget
-    for one in chosen:
-        key, problem = one.trial.key, f"{one.family}, n = {one.size}"
-        if key not in known and time.process_time() < end:
-            learning = _repeat(one, end)
-            if time.process_time() < end:
-                known[key] = learning
-        if key not in known:
-            why = f"the {budget:g} CPU seconds for such runs were over"
-            remarks.append(f"{problem}: {one.model} is left out; {why}.")
-            continue
-        learning = known[key]
-        if learning is None:
-            why = "here the run goes otherwise than it was stored (another processor or version?)"
-            remarks.append(f"{problem}: {one.model} is left out; {why}.")
-        elif learning.steps:  # none where the first random population had the optimum
-            learned.append(Learned(problem, one.model, learning))
-    shown = {(one.family, one.model) for one in chosen}
-    why = f"its runs took more than {MAX_SECONDS:g} CPU seconds or have more than {MAX_LENGTH} bits"
-    remarks += [
-        f"{family}: {model} is left out; {why}."
-        for family, model in dict.fromkeys((one.family, one.model) for one in telling)
-        if (family, model) not in shown
-    ]
-    return learned, remarks
-
-
-def _repeat(one: Single, end: float) -> Learning | None:
-    """Run a stored trial again; none if it does not go as it did."""
-    trial = one.trial
-    learning = Learning(trial.problem, end)
-    with one_blas_thread():
-        result = run(trial.problem, trial.eda, stop=trial.stop, seed=trial.seed, callback=learning)
-    return learning if result.evaluations == one.outcome.figures.evaluations else None
+def _is_finite(matrix: Matrix) -> bool:
+    return bool(np.isfinite(matrix).all())

@@ -1,4 +1,4 @@
-"""Charts of what a model learned: scores by generation, weights and pairs as maps."""
+"""Charts of what models learned: scores by generation, and maps of pairs and weights."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,117 +8,127 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.models import Interactions
 from harmonium.reports.charts import (
     SHOWN,
     Chart,
-    Styles,
-    colour_models,
+    colour_algorithms,
+    encode_evaluations,
     encode_generation,
     finish,
     make_data,
 )
-from harmonium.reports.learned import DOUBLED, Learned, Learning, Step
-from harmonium.reports.theme import GREY
+from harmonium.reports.learned import Learned, Learning, Score, Units
+from harmonium.reports.theme import GREY, Styles
 
 
-class Score(NamedTuple):
+class Measure(NamedTuple):
     """A share by which learned pairs are judged, and what chance would give."""
 
     title: str
-    read: Callable[[Step], float | None]
-    chance: Callable[[Learning, Step], float | None]
+    read: Callable[[Score], float | None]
+    chance: Callable[[Learning, Score], float | None]
 
 
-SCORES: Final = (
-    Score(
+MEASURES: Final = (
+    Measure(
         "Precision",
-        lambda step: step.precision,
+        lambda score: score.precision,
         lambda learning, _: learning.density,
     ),
-    Score(
+    Measure(
         "Recall",
-        lambda step: step.recall,
-        lambda learning, step: step.pairs / max(1, math.comb(len(learning.truth), 2)),
+        lambda score: score.recall,
+        lambda learning, score: (score.pairs or 0) / max(1, math.comb(len(learning.truth), 2)),
     ),
-    Score(
+    Measure(
         "Hidden units with a block",
-        lambda step: step.captured,
+        lambda score: score.captured,
         lambda learning, _: learning.units.chance if learning.units else None,
     ),
 )
 
 
 def draw_scores(title: str, learned: Sequence[Learned], styles: Styles) -> list[Chart]:
-    """Draw how well pairs are learned by generation, a panel for each score that a model has."""
-    return [
-        _draw_score(title or score.title, learned, styles, score)
-        for score in SCORES
-        if any(score.read(one.learning.last) is not None for one in learned)
-    ]
+    """Draw how well pairs are learned, a panel for each measure that some model has."""
+    panels = []
+    for measure in MEASURES:
+        scored = [one for one in learned if _is_measured(one, measure)]
+        if scored:
+            panels.append(_draw_measure(title or measure.title, scored, styles, measure))
+    return panels
 
 
-def _draw_score(title: str, learned: Sequence[Learned], styles: Styles, score: Score) -> Chart:
+def _is_measured(one: Learned, measure: Measure) -> bool:
+    return any(measure.read(score) is not None for score in one.learning.course)
+
+
+def _draw_measure(
+    title: str, learned: Sequence[Learned], styles: Styles, measure: Measure
+) -> Chart:
+    by_generation = all(score.generation is not None for one in learned for score in _course(one))
+    where = "generation" if by_generation else "evaluations"
     values: list[dict[str, Any]] = [
-        {"model": one.model, "run": one.label, "generation": step.generation}
-        | {"share": score.read(step), "chance": score.chance(one.learning, step)}
+        {"algorithm": one.algorithm, "run": one.label, where: getattr(score, where)}
+        | {"share": measure.read(score), "chance": measure.chance(one.learning, score)}
         for one in learned
-        for step in one.learning.course
-        if score.read(one.learning.last) is not None
+        for score in _course(one)
     ]
-    name = score.title.lower()
-    x = encode_generation(step.generation for one in learned for step in one.learning.course)
+    name = measure.title.lower()
+    places = [value[where] for value in values]
+    x = encode_generation(places) if by_generation else encode_evaluations(1.03 * max(places))
     scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="%")
-    tooltip = [
-        "run:N",
-        "generation:Q",
-        alt.Tooltip("share:Q", title=name, format=".0%"),
-        alt.Tooltip("chance:Q", format=".0%"),
-    ]
-    colour = colour_models(list(dict.fromkeys(value["model"] for value in values)), styles)
+    share = alt.Y("share:Q", title=name, scale=scale, axis=axis)
+    chance = alt.Y("chance:Q", title=name, scale=scale, axis=axis)
+    colour = colour_algorithms((one.algorithm for one in learned), styles)
     base = alt.Chart(make_data(values)).transform_filter(SHOWN)
-    chance = base.mark_line(strokeWidth=1.6, strokeDash=[4, 4]).encode(
-        x, alt.Y("chance:Q", title=name, scale=scale, axis=axis), colour, detail="run:N"
+    expected = base.mark_line(strokeWidth=1.6, strokeDash=[4, 4]).encode(
+        x, chance, colour, detail="run:N"
     )
     lines = base.mark_line(strokeWidth=2, point={"size": 18}).encode(
-        x,
-        alt.Y("share:Q", title=name, scale=scale, axis=axis),
-        colour,
+        *(x, share, colour),
         detail="run:N",
-        tooltip=tooltip,
+        tooltip=[
+            alt.Tooltip("run:N"),
+            alt.Tooltip(f"{where}:Q", format=","),
+            alt.Tooltip("share:Q", title=name, format=".0%"),
+            alt.Tooltip("chance:Q", format=".0%"),
+        ],
     )
-    longest = max(value["generation"] for value in values)
-    named = next(value for value in values if value["generation"] == longest)
+    named = next(value for value in values if value[where] == max(places))
     word = (
         alt.Chart(make_data([named]))
         .transform_filter(SHOWN)
         .mark_text(text="chance", align="right", dy=-8, fontSize=11)
-        .encode(x, alt.Y("chance:Q", title=name, scale=scale, axis=axis))
+        .encode(x, chance)
     )
-    words = "; ".join(
-        f"{one.label} ends with {share:.0%}, by chance {expected or 0:.0%}"
-        for one in learned
-        if (share := score.read(one.learning.last)) is not None
-        for expected in [score.chance(one.learning, one.learning.last)]
-    )
-    description = f"{title}, {name} of learned pairs by generation. {words}."
-    return finish(alt.LayerChart(layer=[chance, lines, word]), title, description)
+    words = "; ".join(_describe_end(one, measure) for one in learned)
+    description = f"{title}, {name} of learned pairs by {where}. {words}."
+    return finish(alt.LayerChart(layer=[expected, lines, word]), title, description)
 
 
-def draw_weights(one: Learned, styles: Styles) -> Chart:
-    """Draw |W| of an RBM: bits by hidden units, the units ordered by block."""
-    units = one.learning.units
-    assert units is not None  # noqa: S101  # only RBMs are drawn
+def _course(one: Learned) -> list[Score]:
+    return one.learning.course
+
+
+def _describe_end(one: Learned, measure: Measure) -> str:
+    share = measure.read(one.learning.last) or 0
+    expected = measure.chance(one.learning, one.learning.last) or 0
+    return f"{one.label} ends with {share:.0%}, by chance {expected:.0%}"
+
+
+def draw_weights(one: Learned, units: Units, styles: Styles) -> Chart:
+    """Draw the sizes of the weights: bits by hidden units, the units ordered by block."""
     weights = units.ordered
     strongest = float(weights.max()) or 1.0
     values = [
         {"bit": int(bit), "unit": int(unit), "weight": round(float(weights[bit, unit]), 3)}
         for bit, unit in np.argwhere(weights > 0.05 * strongest)
     ]
-    title = one.name
     length, hidden = weights.shape
     chart = (
         alt.Chart(make_data(values))
-        .mark_rect(color=styles[one.model].colour)
+        .mark_rect(color=styles[one.algorithm].colour)
         .encode(
             x=_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
             y=_cells(alt.Y, "bit", "bit", length),
@@ -131,43 +141,49 @@ def draw_weights(one: Learned, styles: Styles) -> Chart:
         )
     )
     words = (
-        f"{title}: sizes of the weights between {length} bits and {hidden} hidden units. "
+        f"{one.name}: sizes of the weights between {length} bits and {hidden} hidden units. "
         f"{units.captured:.0%} of the units have most of their weight on one block."
     )
-    return finish(chart, title, words, height=300)
+    return finish(chart, one.name, words, height=300)
 
 
-def draw_pairs(one: Learned, styles: Styles) -> Chart:
-    """Draw the pairs of the last model over the true ones: bit by bit."""
-    learning, step = one.learning, one.learning.last
-    pairs = learning.pairs
-    assert pairs is not None  # noqa: S101  # there is a last step
-    learned = pairs >= (DOUBLED if learning.units else 1.0)
-    rows, columns = ("bit", "bit") if learning.units else ("bit: parent", "bit: child")
+def draw_pairs(one: Learned, interactions: Interactions, styles: Styles) -> Chart:
+    """Draw the pairs of the last model over the true ones: bit by bit, or parent by child."""
+    score, truth = one.learning.last, one.learning.truth
+    strengths = interactions.strengths
+    off_diagonal = ~np.eye(len(truth), dtype=np.bool_)
+    learned = (
+        strengths >= interactions.threshold if interactions.directed else interactions.pairs
+    ) & off_diagonal
+    rows, columns = ("bit: parent", "bit: child") if interactions.directed else ("bit", "bit")
     encoding = [
-        _cells(alt.Y, "one", rows, len(pairs)),
-        _cells(alt.X, "other", columns, len(pairs)),
-        alt.Tooltip(["one:O", "other:O", "strength:Q"]),
+        _cells(alt.Y, "one", rows, len(truth)),
+        _cells(alt.X, "other", columns, len(truth)),
+    ]
+    tooltip = [
+        alt.Tooltip("one:O"),
+        alt.Tooltip("other:O"),
+        alt.Tooltip("strength:Q", title=interactions.unit),
     ]
 
-    def mark(cells: NDArray[np.bool_]) -> alt.Chart:
-        return alt.Chart(
-            make_data(
-                {"one": int(a), "other": int(b), "strength": round(float(pairs[a, b]), 2)}
-                for a, b in np.argwhere(cells)
-            )
+    def mark(cells: NDArray[np.bool_], **style: Any) -> alt.Chart:
+        values = (
+            {"one": int(a), "other": int(b), "strength": round(float(strengths[a, b]), 2)}
+            for a, b in np.argwhere(cells)
         )
+        chart: alt.Chart = alt.Chart(make_data(values)).mark_rect(**style)
+        return chart.encode(*encoding, tooltip=tooltip)
 
-    truth = mark(learning.truth).mark_rect(color=GREY, opacity=0.25).encode(*encoding)
-    right = mark(learned & learning.truth).mark_rect(color=styles[one.model].colour)
-    wrong = mark(learned & ~learning.truth).mark_rect()  # in the colour of text
-    layers = [truth, right.encode(*encoding), wrong.encode(*encoding)]
-    title = one.name
+    layers = [
+        mark(truth, color=GREY, opacity=0.25),
+        mark(learned & truth, color=styles[one.algorithm].colour),
+        mark(learned & ~truth),  # in the colour of text
+    ]
     description = (
-        f"{title}, pairs of bits that the last model has learned: {step.pairs}, "
-        f"{step.precision or 0:.0%} of them true, {step.recall:.0%} of the true pairs."
+        f"{one.name}, pairs of bits that the last model has learned: {score.pairs}, "
+        f"{score.precision or 0:.0%} of them true, {score.recall or 0:.0%} of the true pairs."
     )
-    return finish(alt.LayerChart(layer=layers), title, description, height=300)
+    return finish(alt.LayerChart(layer=layers), one.name, description, height=300)
 
 
 def _cells(channel: type[alt.X] | type[alt.Y], field: str, title: str, count: int) -> alt.X | alt.Y:

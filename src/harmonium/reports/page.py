@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -13,15 +13,16 @@ import msgspec
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-import harmonium
+from harmonium.files import write_atomically
 from harmonium.reports.figures import VEGA_LITE, Figure
 from harmonium.reports.tables import Table
-from harmonium.reports.theme import RING, Style, make_config
+from harmonium.reports.theme import RING, Styles, make_config
+from harmonium.version import __version__
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page; `name` is its address."""
+    """A part of a page; `name` is its anchor."""
 
     name: str
     title: str
@@ -31,17 +32,17 @@ class Section:
     tables: Sequence[Table] = ()
     remarks: Sequence[str] = ()
     text: str = ""
-    """Shown as it is, in letters of one width."""
+    """Shown as it is, in a monospaced font."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """Everything a page says."""
+    """The content of a page."""
 
     kind: str
     title: str
     file: str
-    """How its downloads are called."""
+    """Begins the file names of its downloads."""
     description: str
     complete: bool
     state: str
@@ -54,17 +55,17 @@ class Page:
     """The same in full, by name."""
     texts: Sequence[tuple[str, str]] = ()
     """Long texts, folded away, by title."""
-    styles: Mapping[str, Style] = field(default_factory=dict)
-    """The look of each model, by name."""
+    styles: Styles = field(default_factory=dict)
+    """The look of each algorithm, by name."""
 
     @property
     def figures(self) -> list[Figure]:
-        """All figures that have something to show."""
+        """All figures that have panels."""
         return [figure for section in self.sections for figure in section.figures if figure.panels]
 
     @property
     def paper(self) -> bool:
-        """Whether there are points of the paper to switch off."""
+        """Whether points of the paper can be switched off."""
         return any(figure.paper for figure in self.figures)
 
     @property
@@ -74,7 +75,7 @@ class Page:
 
 
 def render(page: Page, watched: str | None = None) -> str:
-    """Return a page as HTML; `watched` is the version of a page that renews itself."""
+    """Return a page as HTML; `watched` is the version of a page that reloads itself."""
     charts = {
         f"{figure.name}-{place}": spec
         for figure in page.figures
@@ -88,7 +89,7 @@ def render(page: Page, watched: str | None = None) -> str:
         .render(
             page=page,
             watched=watched,
-            version=harmonium.__version__,
+            version=__version__,
             ring=RING,
             policy=_write_policy(library, script),
             css=_read_template("page.css"),
@@ -101,13 +102,9 @@ def render(page: Page, watched: str | None = None) -> str:
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    """Write a page in one step: a failure leaves the old file or none."""
+    with write_atomically(path, "w") as file:
+        file.write(text)
 
 
 def name_file(title: str, otherwise: str) -> str:
@@ -116,7 +113,7 @@ def name_file(title: str, otherwise: str) -> str:
 
 
 def format_time(iso: str) -> str:
-    """Return a time of the store as people read it, to the minute."""
+    """Return a time of the store to the minute: "2026-11-16 01:32 UTC"."""
     return f"{iso[:16].replace('T', ' ')} UTC"
 
 

@@ -1,4 +1,4 @@
-"""The words of a report, written from its numbers and true of them."""
+"""The sentences of a report, made from its numbers."""
 
 import math
 from collections.abc import Sequence
@@ -8,34 +8,45 @@ from typing import Final, Literal
 
 from harmonium.reports.curves import format_value
 from harmonium.reports.learned import Learned
-from harmonium.reports.snapshot import Snapshot
-from harmonium.studies.summary import Row
+from harmonium.reports.snapshot import PlanKind, Snapshot
+from harmonium.studies.summary import Estimate, Row
 
-Cost = Literal["evaluations", "cpu_total"]
-_UNITS: Final[dict[Cost, str]] = {"evaluations": "evaluations", "cpu_total": "CPU seconds"}
+Cost = Literal["evaluations", "expected_evaluations", "cpu_total"]
+_UNITS: Final[dict[Cost, str]] = {
+    "evaluations": "evaluations",
+    "expected_evaluations": "expected evaluations",
+    "cpu_total": "CPU seconds",
+}
+_COSTS: Final[dict[PlanKind, tuple[Cost, ...]]] = {
+    "bisect": ("evaluations", "cpu_total"),
+    "grid": (),
+    "runs": ("expected_evaluations",),
+}
+"""The costs by which the algorithms of a study are compared; CPU times of runs that failed are not
+comparable."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which model needed least of something on a family, and from which size on."""
+    """Which algorithm had the lowest cost on a family, and from which size on."""
 
     family: str
     cost: Cost
     best: Row
     """At the largest size compared."""
     next: Row | None
-    """The second best there; none where no other model was solved."""
+    """The second best there; none if no other algorithm solved the problem."""
     sizes: tuple[int, ...]
     """All sizes compared, in order."""
     since: int
-    """The smallest size from which on the model is the best throughout."""
+    """The smallest size from which on the algorithm is always the best."""
     clear: int | None
-    """The smallest size from which on its interval is below all others; none: not even at last."""
+    """The smallest size from which on its interval is below all others; none if there is none."""
     known: bool
-    """Whether all of them have an interval there."""
+    """Whether all of them have an interval at the largest size."""
 
     def describe(self) -> str:
-        """Say on which family and sizes it is the best: "onemax (from 60 bits on)"."""
+        """Return on which family and sizes it is the best: "onemax (from 60 bits on)"."""
         first, last = self.sizes[0], self.sizes[-1]
         if first == last:
             where = f"at {last} bits"
@@ -49,27 +60,27 @@ class Verdict:
 
     def _doubt(self) -> str:
         if not self.known:
-            return ", of too few runs or instances for intervals"
+            return ", too few runs for intervals"
         if self.clear is None:
             return ", though intervals overlap"
         return "" if self.clear == self.since else f", clear from {self.clear} bits on"
 
     def compare(self) -> str:
-        """Say by how much it is the best at the largest size."""
+        """Return by how much it is the best at the largest size."""
         mine = _mean(self.best, self.cost)
-        words = f"{self.best.model} {format_value(mine)} {_UNITS[self.cost]}"
+        words = f"{self.best.name} {format_value(mine)} {_UNITS[self.cost]}"
         if self.next is None:
-            return f"{words}, no other model was solved"
+            return f"{words}, no other algorithm solved it"
         theirs = _mean(self.next, self.cost)
         times = f" ({theirs / mine:.1f} times that)" if mine > 0 else ""
-        return f"{words}, next {self.next.model} with {format_value(theirs)}{times}"
+        return f"{words}, next {self.next.name} with {format_value(theirs)}{times}"
 
 
 def judge(rows: Sequence[Row], cost: Cost) -> list[Verdict]:
-    """Return a verdict for each family with a size that two models or more are done with."""
+    """Return a verdict for each family with a size that two or more algorithms have finished."""
     verdicts = []
     for family in dict.fromkeys(row.family for row in rows):
-        cells = _find_cells([row for row in rows if row.family == family])
+        cells = _find_cells([row for row in rows if row.family == family], cost)
         ranked = {
             size: sorted(cell, key=lambda row: _mean(row, cost)) for size, cell in cells.items()
         }
@@ -78,12 +89,12 @@ def judge(rows: Sequence[Row], cost: Cost) -> list[Verdict]:
     return verdicts
 
 
-def _find_cells(rows: Sequence[Row]) -> dict[int, list[Row]]:
-    """Return what was solved at each size where no model is still running, sizes in order."""
+def _find_cells(rows: Sequence[Row], cost: Cost) -> dict[int, list[Row]]:
+    """Return what was solved at each size at which no algorithm is running, sizes in order."""
     cells: dict[int, list[Row]] = {}
     for size in sorted({row.size for row in rows}):
         here = [row for row in rows if row.size == size]
-        done = [row for row in here if row.state == "done"]
+        done = [row for row in here if row.state == "done" and _estimate(row, cost) is not None]
         if len(here) > 1 and done and not any(row.state in ("running", "waiting") for row in here):
             cells[size] = done
     return cells
@@ -92,7 +103,7 @@ def _find_cells(rows: Sequence[Row]) -> dict[int, list[Row]]:
 def _judge_family(family: str, cost: Cost, ranked: dict[int, list[Row]]) -> Verdict:
     sizes = tuple(ranked)
     best, *others = ranked[sizes[-1]]
-    same = [*takewhile(lambda size: ranked[size][0].model == best.model, reversed(sizes))]
+    same = [*takewhile(lambda size: ranked[size][0].name == best.name, reversed(sizes))]
     apart = [*takewhile(lambda size: _stand_apart(ranked[size], cost), same)]
     since, clear = same[-1], apart[-1] if apart else None
     known = not any(math.isnan(bound) for row in (best, *others) for bound in _bounds(row, cost))
@@ -106,122 +117,124 @@ def _stand_apart(ranked: Sequence[Row], cost: Cost) -> bool:
 
 
 def write_lead(snapshot: Snapshot) -> str:
-    """Return the first paragraph: who needed least of what, where, and what was not solved."""
+    """Return the first paragraph: which algorithm had the lowest cost, and what was not solved."""
     rows = snapshot.rows
     sentences: list[str] = []
     if not any(row.state == "done" for row in rows):
         sentences.append(_describe_nothing(snapshot))
-    elif snapshot.grid:
-        sentences += _compare_shares(rows)
     else:
-        for cost in ("evaluations", "cpu_total"):
-            verdicts = judge(rows, cost)
-            if verdicts:
-                sentences.append(_join_verdicts(cost, verdicts))
-        if not sentences:
-            sentences += _list_values(rows)
+        if snapshot.plan != "bisect":
+            sentences += _compare_shares(rows)
+        costs = _COSTS[snapshot.plan]
+        verdicts = {cost: judge(rows, cost) for cost in costs}
+        sentences += [_join_verdicts(cost, found) for cost, found in verdicts.items() if found]
+        if costs and not any(verdicts.values()):
+            sentences += _list_values(rows, costs[0])
     unsolved = sum(row.state == "not solved" for row in rows)
     if unsolved and any(row.state == "done" for row in rows):
-        sentences.append(
-            f"{unsolved} of {len(rows)} rows could not be solved within their ceilings."
-        )
+        sentences.append(f"{unsolved} of {len(rows)} rows were not solved within their ceilings.")
     failed = sum(row.state == "failed" for row in rows)
     if failed:
         sentences.append(f"{failed} of {len(rows)} rows failed with an error.")
     if not snapshot.complete:
         left = len(rows) - snapshot.done
         sentences.append(
-            f"{left} of {len(rows)} rows {'is' if left == 1 else 'are'} still to come."
+            f"{left} of {len(rows)} rows {'is' if left == 1 else 'are'} not finished yet."
         )
     return " ".join(sentences)
 
 
 def _describe_nothing(snapshot: Snapshot) -> str:
     if snapshot.complete:
-        return "No problem of this study was solved by any model."
+        return "No algorithm solved any problem of this study."
     return "Nothing is measured yet."
 
 
 def _join_verdicts(cost: Cost, verdicts: Sequence[Verdict]) -> str:
-    """Say in one sentence which models are best where."""
+    """Return a sentence on which algorithm is the best on which family."""
     did = {
         "evaluations": "needed the fewest evaluations",
+        "expected_evaluations": "needs the fewest expected evaluations",
         "cpu_total": "took the least CPU time",
     }[cost]
     parts: list[str] = []
-    for model in dict.fromkeys(verdict.best.model for verdict in verdicts):
-        mine = [verdict.describe() for verdict in verdicts if verdict.best.model == model]
-        parts.append(f"{model}{'' if parts else f' {did}'} on {join_words(mine)}")
+    for name in dict.fromkeys(verdict.best.name for verdict in verdicts):
+        mine = [verdict.describe() for verdict in verdicts if verdict.best.name == name]
+        parts.append(f"{name}{'' if parts else f' {did}'} on {join_words(mine)}")
     return "; ".join(parts) + "."
 
 
-def compare_models(rows: Sequence[Row]) -> list[str]:
-    """Say for each family by how much which model is the best at the largest size compared."""
-    costs = zip(judge(rows, "evaluations"), judge(rows, "cpu_total"), strict=True)
+def compare_algorithms(rows: Sequence[Row], plan: PlanKind = "bisect") -> list[str]:
+    """Return a sentence for each family: the best algorithm at the largest size."""
+    verdicts: dict[str, list[Verdict]] = {}
+    for cost in _COSTS[plan]:
+        for verdict in judge(rows, cost):
+            verdicts.setdefault(verdict.family, []).append(verdict)
     return [
-        f"{one.family}, n = {one.sizes[-1]}: {one.compare()}; {other.compare()}."
-        for one, other in costs
+        f"{family}, n = {mine[0].sizes[-1]}: {'; '.join(one.compare() for one in mine)}."
+        for family, mine in verdicts.items()
     ]
 
 
-def _list_values(rows: Sequence[Row]) -> list[str]:
-    """Say what one model alone needed, or several that have no size in common yet."""
+def _list_values(rows: Sequence[Row], cost: Cost) -> list[str]:
+    """Return what each algorithm needed, if no two have a size in common."""
     sentences = []
-    for family, model in dict.fromkeys((row.family, row.model) for row in rows):
-        mine = [row for row in rows if (row.family, row.model) == (family, model)]
-        done = sorted((row for row in mine if row.state == "done"), key=lambda row: row.size)
+    for family, name in dict.fromkeys((row.family, row.name) for row in rows):
+        mine = [row for row in rows if (row.family, row.name) == (family, name)]
+        known = [row for row in mine if row.state == "done" and _estimate(row, cost) is not None]
+        done = sorted(known, key=lambda row: row.size)
         if done:
             ends = done if len(done) == 1 else [done[0], done[-1]]
             values = [
-                f"{format_value(_mean(row, 'evaluations'))} evaluations at {row.size} bits"
+                f"{format_value(_mean(row, cost))} {_UNITS[cost]} at {row.size} bits"
                 for row in ends
             ]
-            sentences.append(f"On {family} {model} needed {join_words(values)}.")
+            sentences.append(f"On {family}, {name} needed {join_words(values)}.")
     return sentences
 
 
 def _compare_shares(rows: Sequence[Row]) -> list[str]:
-    """Say what share of the runs on a grid each model solved."""
+    """Return which share of the runs each algorithm solved."""
     sentences = []
     for family in dict.fromkeys(row.family for row in rows):
         shares = []
-        for model in dict.fromkeys(row.model for row in rows if row.family == family):
+        for name in dict.fromkeys(row.name for row in rows if row.family == family):
             mine = [
-                row for row in rows if (row.family, row.model, row.state) == (family, model, "done")
+                row for row in rows if (row.family, row.name, row.state) == (family, name, "done")
             ]
             if mine:
                 share = sum(row.solved for row in mine) / sum(row.runs for row in mine)
-                shares.append(f"{model} {share:.0%}")
+                shares.append(f"{name} solved {share:.0%}")
         if shares:
-            sentences.append(f"Of all runs on {family}, solved were: {join_words(shares)}.")
+            sentences.append(f"Of all runs on {family}, {join_words(shares)}.")
     return sentences
 
 
 def describe_unsolved(rows: Sequence[Row]) -> list[str]:
-    """Say plainly what was not solved, or failed, and why."""
+    """Return a sentence for each algorithm that did not solve a problem, or failed."""
     sizes: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         if row.state in ("not solved", "failed"):
-            sizes.setdefault((row.family, row.model, row.reason), []).append(str(row.size))
+            sizes.setdefault((row.family, row.name, row.reason), []).append(str(row.size))
     return [
-        f"{family}, n = {', '.join(dict.fromkeys(where))}: {model} {_tell(reason)}."
-        for (family, model, reason), where in sizes.items()
+        f"{family}, n = {', '.join(dict.fromkeys(where))}: {name} {_explain(reason)}."
+        for (family, name, reason), where in sizes.items()
     ]
 
 
-def _tell(reason: str) -> str:
-    return f"was {reason}" if reason.startswith("not solved") else f"failed with {reason}"
+def _explain(reason: str) -> str:
+    return f"was {reason}" if reason.startswith("not ") else f"failed with {reason}"
 
 
 def describe_units(learned: Sequence[Learned]) -> list[str]:
-    """Score what the paper claims: that the hidden units of an RBM capture blocks."""
+    """Return how many hidden units capture a block; the paper claims that those of an RBM do."""
     sentences = []
     for one in learned:
         units = one.learning.units
         if units:
             sentences.append(
                 f"{one.name}: {units.captured:.0%} of the {units.weights.shape[1]} hidden units "
-                f"capture a block (if the bits of each were shuffled: {units.chance:.0%}), and "
+                f"capture a block ({units.chance:.0%} if the bits of each unit were shuffled), and "
                 f"{units.blocks} of the {len(units.structure)} blocks are captured."
             )
     return sentences
@@ -232,11 +245,45 @@ def join_words(words: Sequence[str]) -> str:
     return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)
 
 
+def _estimate(row: Row, cost: Cost) -> Estimate | None:
+    return row.expected_evaluations if cost == "expected_evaluations" else row.estimate(cost)
+
+
 def _mean(row: Row, cost: Cost) -> float:
-    return float(row.samples[cost].mean())
+    estimate = _estimate(row, cost)
+    assert estimate is not None  # noqa: S101  # only rows with an estimate are compared
+    return estimate.mean
 
 
 def _bounds(row: Row, cost: Cost) -> tuple[float, float]:
-    estimate = row.estimate(cost)
-    assert estimate is not None  # noqa: S101  # rows that are done have been measured
+    estimate = _estimate(row, cost)
+    assert estimate is not None  # noqa: S101  # only rows with an estimate are compared
     return estimate.low, estimate.high
+
+
+def explain_learning(learned: Sequence[Learned]) -> str:
+    """Return a paragraph on what counts as learned by these models."""
+    strengths = {
+        one.algorithm: f"{one.algorithm}, {found.unit}, {found.threshold:.2g}"
+        for one in learned
+        if (found := one.learning.interactions) is not None
+    }
+    words = ["Do models find out which bits interact?"]
+    if strengths:
+        words.append(
+            "A model has learned a pair of bits when the strength of the pair reaches the model's "
+            "threshold. What the strength is, and the threshold: "
+            f"{'; '.join(strengths.values())}. A pair is true when both bits are in one block of "
+            "the problem."
+        )
+    if any(one.learning.units for one in learned):
+        words.append(
+            "A hidden unit captures a block when most of the sum of its squared weights is on the "
+            "bits of the block: the paper claims that the hidden units of an RBM do."
+        )
+    if any(one.learning.interleaved for one in learned):
+        words.append(
+            "Of interleaved populations, the models shown are those of the population that found "
+            "the best; generations are its own."
+        )
+    return " ".join(words)

@@ -1,11 +1,12 @@
-"""What a report shows of a store, read once and of one moment: a study may be running meanwhile."""
+"""Everything that a report shows of a store, read at one moment: the study may be running."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Literal, cast
 
-from harmonium.reports.curves import Course
+from harmonium.reports.courses import Course, End
 from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Walk
 from harmonium.studies.scaling import Crossing, Law, Price, find_crossings, find_prices, fit_laws
@@ -14,14 +15,17 @@ from harmonium.studies.study import Study
 from harmonium.studies.summary import Row, summarize
 from harmonium.studies.trial import Trial
 
+PlanKind = Literal["bisect", "grid", "runs"]
+
 
 @dataclass(frozen=True)
 class Single:
-    """One stored run at the population that a plan came to."""
+    """One stored run of a row that was measured."""
 
     family: str
     size: int
-    model: str
+    name: str
+    """The algorithm's name in the study."""
     trial: Trial
     outcome: Outcome
 
@@ -35,13 +39,13 @@ class Snapshot:
     taken: datetime
     rows: tuple[Row, ...]
     singles: tuple[Single, ...]
-    """The first run of each family, size and model that was measured."""
+    """The first run of each family, size and algorithm that was measured."""
     courses: tuple[tuple[Single, Course], ...]
-    """How those at the largest size of their family and model went."""
+    """The courses of those at the largest size of their family and algorithm."""
 
     @property
     def done(self) -> int:
-        """How many rows have come to an end, solved or not."""
+        """Number of rows that have ended, solved or not."""
         return sum(row.state in ("done", "not solved", "failed") for row in self.rows)
 
     @property
@@ -50,23 +54,23 @@ class Snapshot:
         return self.done == len(self.rows)
 
     @property
-    def grid(self) -> bool:
-        """Whether populations were given, not found."""
-        return any(row.given is not None for row in self.rows)
+    def plan(self) -> PlanKind:
+        """The kind of the study's plan, the same for all rows."""
+        return cast("PlanKind", self.rows[0].plan)
 
     @property
-    def models(self) -> list[str]:
-        """Names of the models, in the order of the study."""
-        return list(dict.fromkeys(row.model for row in self.rows))
+    def names(self) -> list[str]:
+        """Names of the algorithms, in the order of the study."""
+        return list(dict.fromkeys(row.name for row in self.rows))
 
     @cached_property
     def laws(self) -> list[Law]:
-        """How the cost of each family and model grows."""
+        """How the cost of each family and algorithm grows."""
         return fit_laws(self.rows)
 
     @cached_property
     def crossings(self) -> list[Crossing]:
-        """Where the laws of two models cross."""
+        """Where the laws of two algorithms cross."""
         return find_crossings(self.laws)
 
     @cached_property
@@ -80,8 +84,8 @@ def take_snapshot(store: Store) -> Snapshot:
     with store.frozen():
         study, walks = read_walks(store)
         singles = _find_singles(walks)
-        largest = {(one.family, one.model): one for one in sorted(singles, key=_size)}
-        drawn = [one for one in singles if largest[one.family, one.model] is one]
+        largest = {(one.family, one.name): one for one in sorted(singles, key=_size)}
+        drawn = [one for one in singles if largest[one.family, one.name] is one]
         return Snapshot(
             study=study,
             overview=store.overview(),
@@ -93,20 +97,27 @@ def take_snapshot(store: Store) -> Snapshot:
 
 
 def _find_singles(walks: Sequence[Walk]) -> list[Single]:
-    """Return the first run of each family, size and model; on a grid of its last population."""
+    """Return the first run of each family, size and algorithm; on a grid of its last population."""
     found: dict[tuple[str, int, str], Single] = {}
     for walk in sorted(walks, key=lambda walk: walk.case.instance or 0, reverse=True):
         if walk.found and walk.found.measured:
             case, measured = walk.case, walk.found.measured
-            where = (case.family, case.size, case.model)
+            where = (case.family, case.size, case.name)
             found[where] = Single(*where, measured.trials[0], measured.outcomes[0])
-    cases = ((walk.case.family, walk.case.size, walk.case.model) for walk in walks)
+    cases = ((walk.case.family, walk.case.size, walk.case.name) for walk in walks)
     return [found[where] for where in dict.fromkeys(cases) if where in found]
 
 
 def _read_course(one: Single, store: Store) -> Course:
     key = one.trial.key
-    return Course(one.model, store.result(key).get("optimum"), store.trace(key))
+    result = store.result(key)
+    return Course(
+        algorithm=one.name,
+        optimum=result.get("optimum"),
+        trace=store.trace(key),
+        found_by=result.get("best_found_by"),
+        end=End(result["evaluations"], result["fun"], result.get("generations")),
+    )
 
 
 def _size(one: Single) -> int:

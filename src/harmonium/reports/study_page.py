@@ -1,27 +1,23 @@
-"""The report of a study: what a snapshot shows, section by section."""
+"""The report of a study, section by section."""
 
 from collections.abc import Sequence
 from itertools import groupby
 
-from harmonium.reports.curves import Course
-from harmonium.reports.figures import (
-    draw_courses,
-    draw_grid,
-    draw_learned,
-    draw_scaling,
-    draw_shares,
-)
-from harmonium.reports.learned import Learning, repeat_runs
+from harmonium.reports.courses import Course
+from harmonium.reports.figures import draw_courses, draw_learned
 from harmonium.reports.page import Page, Section, format_period, format_time, name_file
 from harmonium.reports.prose import (
-    compare_models,
+    compare_algorithms,
     describe_units,
     describe_unsolved,
+    explain_learning,
     write_lead,
 )
+from harmonium.reports.repeats import Known, repeat_runs
 from harmonium.reports.snapshot import Single, Snapshot
+from harmonium.reports.study_figures import draw_grid, draw_runs, draw_scaling, draw_shares
 from harmonium.reports.tables import tabulate_laws, tabulate_learned, tabulate_rows
-from harmonium.reports.theme import Style, style_models
+from harmonium.reports.theme import Styles, style_algorithms
 from harmonium.studies.prose import (
     choose_prices,
     describe_crossing,
@@ -30,15 +26,14 @@ from harmonium.studies.prose import (
     format_duration,
 )
 
-Styles = dict[str, Style]
 
-
-def make_study_page(snapshot: Snapshot, known: dict[str, Learning | None] | None = None) -> Page:
-    """Lay out the report; `known` are runs repeated before, see `learned.repeat_runs`."""
+def make_study_page(snapshot: Snapshot, known: Known | None = None) -> Page:
+    """Make the report; `known` are runs repeated before, see `repeats.repeat_runs`."""
     study = snapshot.study
-    styles = style_models(snapshot.models)
+    styles = style_algorithms(snapshot.names)
+    measured = {"bisect": _show_growth, "grid": _show_grid, "runs": _show_success}
     sections = [
-        *(_show_grid(snapshot, styles) if snapshot.grid else _show_growth(snapshot, styles)),
+        *measured[snapshot.plan](snapshot, styles),
         _show_runs(snapshot, styles),
         _show_learned(snapshot, styles, {} if known is None else known),
         _show_numbers(snapshot),
@@ -54,38 +49,27 @@ def make_study_page(snapshot: Snapshot, known: dict[str, Learning | None] | None
         sections=[section for section in sections if _has_content(section)],
         run=_describe_run(snapshot),
         facts=_list_facts(snapshot),
-        texts=[("The study file", study.text), *_list_environments(snapshot)],
+        texts=[("The study", study.definition), *_list_environments(snapshot)],
         styles=styles,
     )
 
 
 def _has_content(section: Section) -> bool:
     drawn = any(figure.panels for figure in section.figures)
-    said = bool(section.sentences) or bool(section.remarks)
-    return drawn or said or any(table.rows for table in section.tables)
+    written = bool(section.sentences) or bool(section.remarks)
+    return drawn or written or any(table.rows for table in section.tables)
 
 
 def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
     evaluations, cpu, population, building = draw_scaling(snapshot, styles)
-    sentences = [
-        *map(describe_crossing, snapshot.crossings),
-        *map(describe_price, choose_prices(snapshot.prices)),
-    ]
-    if not snapshot.laws and evaluations.panels:
-        sentences.append("An exponent needs two sizes that were solved: there is none to show yet.")
     return [
         Section(
             "evaluations",
             "Evaluations and time",
-            sentences=compare_models(snapshot.rows),
+            sentences=compare_algorithms(snapshot.rows),
             figures=[evaluations, cpu],
         ),
-        Section(
-            "growth",
-            "How the cost grows",
-            sentences=sentences,
-            tables=[tabulate_laws(snapshot.laws)],
-        ),
+        _show_scaling(snapshot),
         Section(
             "time",
             "Population, and where the time goes",
@@ -94,33 +78,59 @@ def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
     ]
 
 
+def _show_scaling(snapshot: Snapshot) -> Section:
+    """Return exponents, crossings and break-even prices."""
+    sentences = [
+        *map(describe_crossing, snapshot.crossings),
+        *map(describe_price, choose_prices(snapshot.prices)),
+    ]
+    if not snapshot.laws and any(row.state == "done" for row in snapshot.rows):
+        sentences.append("An exponent needs two solved sizes: there is none to show yet.")
+    tables = [tabulate_laws(snapshot.laws)]
+    return Section("growth", "How the cost grows", sentences=sentences, tables=tables)
+
+
 def _show_grid(snapshot: Snapshot, styles: Styles) -> list[Section]:
     return [
-        Section("grid", "What the populations give", figures=draw_grid(snapshot, styles)),
+        Section("grid", "Results by population", figures=draw_grid(snapshot, styles)),
         Section("time", "Where the time goes", figures=[draw_shares(snapshot.rows)]),
+    ]
+
+
+def _show_success(snapshot: Snapshot, styles: Styles) -> list[Section]:
+    solved, expected, cpu = draw_runs(snapshot, styles)
+    return [
+        Section(
+            "success",
+            "Success and expected evaluations",
+            sentences=compare_algorithms(snapshot.rows, snapshot.plan),
+            figures=[solved, expected],
+        ),
+        _show_scaling(snapshot),
+        Section("time", "Where the time goes", figures=[cpu, draw_shares(snapshot.rows)]),
     ]
 
 
 def _show_runs(snapshot: Snapshot, styles: Styles) -> Section:
     groups = groupby(snapshot.courses, lambda pair: pair[0].family)
     courses = [_name_courses(list(pairs)) for _, pairs in groups]
-    which = "The first run at the largest size that each model came to."
+    which = "The first run of each algorithm, at the largest size with results."
     return Section("runs", "Single runs", [which], figures=draw_courses(courses, styles))
 
 
 def _name_courses(pairs: Sequence[tuple[Single, Course]]) -> tuple[str, list[Course]]:
-    """Return the courses of a family under a title with their sizes."""
+    """Return the courses of a family, and a title with their sizes."""
     sizes = sorted({single.size for single, _ in pairs})
     title = f"{pairs[0][0].family}, n = {', '.join(map(str, sizes))}"
-    return title, [course for _, course in pairs if course.trace.get("generation")]
+    return title, [course for _, course in pairs if course.evaluations]
 
 
-def _show_learned(snapshot: Snapshot, styles: Styles, known: dict[str, Learning | None]) -> Section:
+def _show_learned(snapshot: Snapshot, styles: Styles, known: Known) -> Section:
     learned, remarks = repeat_runs(snapshot, known)
     return Section(
         "learned",
         "What the models learned",
-        paragraphs=[f"{LEARNED} {_AGAIN}"],
+        paragraphs=[f"{explain_learning(learned)} {_AGAIN}"] if learned else [],
         sentences=describe_units(learned),
         figures=draw_learned(learned, styles),
         tables=[tabulate_learned(learned)],
@@ -128,14 +138,7 @@ def _show_learned(snapshot: Snapshot, styles: Styles, known: dict[str, Learning 
     )
 
 
-_AGAIN = "One stored run of each model was run again, bit by bit the same, to look at its models."
-LEARNED = (
-    "Do models find out which bits belong together? BOA has learned a pair of bits when its "
-    "network has an edge between them; an RBM, when one bit at least doubles the odds of the "
-    "other, all other bits being as in a parent. A pair is true when the problem has both bits in "
-    "one block. A hidden unit captures a block when most of the sum of its squared weights is on "
-    "the bits of the block: the paper claims that hidden units do."
-)
+_AGAIN = "One stored run of each algorithm was repeated exactly to look at its models."
 
 
 def _show_numbers(snapshot: Snapshot) -> Section:
@@ -144,14 +147,14 @@ def _show_numbers(snapshot: Snapshot) -> Section:
         "numbers",
         "All numbers",
         sentences=describe_unsolved(snapshot.rows),
-        tables=[tabulate_rows(snapshot.rows)],
-        remarks=[CUT] if cut else [],
+        tables=[tabulate_rows(snapshot.rows, expected=snapshot.plan != "bisect")],
+        remarks=[_TOLERANCE] if cut else [],
     )
 
 
-CUT = (
-    "Where the tolerance was not reached, a ceiling came first: the population may be larger than "
-    "needed."
+_TOLERANCE = (
+    "If the tolerance was not reached, a ceiling ended the bisection: the population may be larger "
+    "than needed."
 )
 
 
@@ -160,7 +163,7 @@ def _describe_state(snapshot: Snapshot) -> str:
     if snapshot.complete:
         return f"Complete: {count}."
     taken = format_time(snapshot.taken.isoformat())
-    return f"A snapshot of a study that is not finished: {count} at {taken}."
+    return f"A snapshot of an unfinished study: {count} at {taken}."
 
 
 def _describe_run(snapshot: Snapshot) -> str:
@@ -197,8 +200,8 @@ def _list_facts(snapshot: Snapshot) -> list[tuple[str, str]]:
             ("Python", _join(all_of.environments, "python")),
         ]
     if len(all_of.environments) > 1:
-        mixed = "Trials ran in different environments: their times may not be comparable."
-        facts.append(("Beware", mixed))
+        mixed = "Trials ran in different environments; their times may not be comparable."
+        facts.append(("Warning", mixed))
     return facts
 
 

@@ -1,12 +1,13 @@
-"""Tables of a report: what is shown, and the exact numbers behind it for sorting and for CSV."""
+"""The tables of a report: the texts shown, and the exact numbers for sorting and for CSV."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from harmonium.reports.curves import know
 from harmonium.reports.learned import Learned
-from harmonium.search import Generation, Result
+from harmonium.runs import Result, Step
 from harmonium.studies.prose import format_count, format_estimate, format_exponent, format_seconds
 from harmonium.studies.scaling import Law
 from harmonium.studies.summary import Estimate, Metric, Row
@@ -14,18 +15,18 @@ from harmonium.studies.summary import Estimate, Metric, Row
 
 @dataclass(frozen=True)
 class Cell:
-    """What is read, and what it is worth."""
+    """The text that is shown, and its exact value."""
 
     text: str
     value: float | None = None
     low: float | None = None
-    """Bounds of an interval, where there is one."""
+    """Bounds of an interval, if there is one."""
     high: float | None = None
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column; `name` is how files call it."""
+    """A column; `name` is its name in CSV files, as in the exports of studies."""
 
     name: str
     title: str
@@ -42,6 +43,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
+
+_EMPTY: Final = Cell("–")
 
 _SCALING: Final[dict[Metric, str]] = {
     "evaluations": "evaluations",
@@ -60,16 +63,19 @@ _SUMMARY: Final[dict[Metric, tuple[str, Callable[[float], str]]]] = {
 
 
 def tabulate_laws(laws: Sequence[Law]) -> Table:
-    """Return the exponents beside the paper's, a row for each family and model."""
+    """Return the exponents beside the paper's, a row for each family and algorithm."""
     compared = {law.metric for law in laws if law.paper is not None}
-    columns = [Column("problem", "problem", numeric=False), Column("model", "model", numeric=False)]
+    columns = [
+        Column("family", "problem", numeric=False),
+        Column("name", "algorithm", numeric=False),
+    ]
     for metric, title in _SCALING.items():
         columns.append(Column(metric, title, interval=True))
         columns += [Column(f"{metric}_paper", "paper")] if metric in compared else []
     rows = []
-    for family, model in dict.fromkeys((law.family, law.model) for law in laws):
-        known = {law.metric: law for law in laws if (law.family, law.model) == (family, model)}
-        cells = [Cell(family), Cell(model)]
+    for family, name in dict.fromkeys((law.family, law.name) for law in laws):
+        known = {law.metric: law for law in laws if (law.family, law.name) == (family, name)}
+        cells = [Cell(family), Cell(name)]
         for metric in _SCALING:
             law = known.get(metric)
             cells.append(_show_law(law))
@@ -77,35 +83,56 @@ def tabulate_laws(laws: Sequence[Law]) -> Table:
         rows.append(tuple(cells))
     caption = (
         "Exponents e of value = c·n^e, ± half of a 95 % interval by bootstrap; beside them the "
-        "paper's, where it has one."
+        "paper's, if it has one."
     )
-    return Table("scaling", caption, tuple(columns), tuple(rows))
+    return _drop_empty(Table("scaling", caption, tuple(columns), tuple(rows)))
 
 
-def tabulate_rows(rows: Sequence[Row]) -> Table:
-    """Return populations, evaluations and times with intervals, a row a problem size and model."""
+def tabulate_rows(rows: Sequence[Row], *, expected: bool = False) -> Table:
+    """Return a row for each problem size and algorithm, with intervals.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        What was measured.
+    expected : bool
+        Whether to show success rate and expected evaluations: not every run had to be solved.
+    """
+    chance = (
+        Column("success_rate", "success rate"),
+        Column("expected_evaluations", "expected evaluations", interval=True),
+    )
     columns = (
-        Column("problem", "problem", numeric=False),
+        Column("family", "problem", numeric=False),
         Column("size", "size"),
-        Column("model", "model", numeric=False),
+        Column("name", "algorithm", numeric=False),
         *(Column(metric, title, interval=True) for metric, (title, _) in _SUMMARY.items()),
+        *(chance if expected else ()),
         Column("solved", "runs solved"),
         Column("state", "state", numeric=False),
     )
     caption = (
-        "Means over runs, or over instances where there are some; ± half of a 95 % interval by "
+        "Means over runs, or over instances if there are several; ± half of a 95 % interval by "
         "bootstrap, of a single population half of its bracket."
     )
-    return Table("summary", caption, columns, tuple(map(_list_row, rows)))
+    if expected:
+        caption += (
+            " Expected evaluations (ERT): the evaluations of all runs divided by the number of "
+            'solved ones; "900 (≥ 400)" has no upper bound.'
+        )
+    cells = tuple(_list_row(row, expected=expected) for row in rows)
+    table = Table("summary", caption, columns, cells)
+    return _drop_empty(table) if any(row.state == "done" for row in rows) else table
 
 
 def tabulate_learned(learned: Sequence[Learned]) -> Table:
-    """Return what each model had learned in the end, a row a run."""
+    """Return what the last model of each run had learned."""
     columns = (
         Column("problem", "problem", numeric=False),
-        Column("model", "model", numeric=False),
+        Column("algorithm", "algorithm", numeric=False),
         Column("population", "population"),
         Column("generation", "generation"),
+        Column("evaluations", "evaluations"),  # only if there are no generations
         Column("pairs", "learned pairs"),
         Column("precision", "precision"),
         Column("chance", "by chance"),
@@ -114,100 +141,125 @@ def tabulate_learned(learned: Sequence[Learned]) -> Table:
         Column("units_chance", "if shuffled"),
         Column("blocks", "blocks captured"),
     )
-    caption = "Of the last model of each run: its pairs of bits, and what its hidden units capture."
-    return Table("learned", caption, columns, tuple(map(_list_learned, learned)))
+    caption = "The last model of each run: its pairs of bits, and what its hidden units capture."
+    return _drop_empty(Table("learned", caption, columns, tuple(map(_list_learned, learned))))
 
 
 def _list_learned(one: Learned) -> tuple[Cell, ...]:
-    learning, step = one.learning, one.learning.last
+    learning, score = one.learning, one.learning.last
     units = learning.units
     return (
         Cell(one.problem),
         Cell(one.label),
-        _number(step.population, format_count),
-        _number(step.generation, format_count),
-        _number(step.pairs, format_count),
-        _share(step.precision),
+        _number(score.population, format_count),
+        _number(score.generation, format_count),
+        _number(score.evaluations if score.generation is None else None, format_count),
+        _number(score.pairs, format_count),
+        _share(score.precision),
         _share(learning.density),
-        _share(step.recall),
+        _share(score.recall),
         _share(units.captured if units else None),
         _share(units.chance if units else None),
-        Cell(f"{units.blocks} of {len(units.structure)}", units.blocks) if units else Cell("–"),
+        Cell(f"{units.blocks} of {len(units.structure)}", units.blocks) if units else _EMPTY,
     )
 
 
-def _share(value: float | None) -> Cell:
-    return Cell("–") if value is None else Cell(f"{value:.0%}", value)
-
-
 def tabulate_results(results: Sequence[Result]) -> Table:
-    """Return a row for each run."""
+    """Return a row for each run; columns that no run has are left out."""
     columns = (
-        Column("model", "model", numeric=False),
+        Column("label", "algorithm", numeric=False),
         Column("seed", "seed"),
-        Column("population", "population"),
-        Column("best_fitness", "best fitness"),
+        Column("best_found_by", "population of the best"),
+        Column("fun", "best value"),
         Column("evaluations", "evaluations"),
         Column("unique_evaluations", "of them unique"),
+        Column("best_found_at", "best found at"),
         Column("generations", "generations"),
         Column("cpu_total", "CPU seconds"),
         Column("stopped_by", "ended by", numeric=False),
     )
     rows = tuple(
         (
-            Cell(result.model),
+            Cell(result.label),
             _number(result.seed, str),
-            _number(result.population, format_count),
-            _number(result.best_fitness, "{:.6g}".format),
+            _number(result.best_found_by, format_count),
+            _number(result.fun, "{:.6g}".format),
             _number(result.evaluations, format_count),
             _number(result.unique_evaluations, format_count),
+            _number(result.best_found_at, format_count),
             _number(result.generations, format_count),
             _number(result.cpu_total, format_seconds),
             Cell(result.stopped_by),
         )
         for result in results
     )
-    return Table("runs", "A row a run.", columns, rows)
+    return _drop_empty(Table("runs", "One row for each run.", columns, rows))
 
 
-def tabulate_trace(
-    trace: Sequence[Generation], caption: str = "The first run, a row a generation."
-) -> Table:
-    """Return a row for each generation of a run, with what its model tells."""
-    facts = list(dict.fromkeys(fact for generation in trace for fact in generation.facts))
-    names = ("generation", "evaluations", "best", "mean")
-    columns = tuple(Column(name, name) for name in (*names, *facts))
+_TRACE: Final[dict[str, Callable[[float], str]]] = {
+    "step": format_count,
+    "generation": format_count,
+    "population": format_count,
+    "evaluations": format_count,
+    "calls": format_count,
+    "best": "{:.6g}".format,
+    "mean": "{:.6g}".format,
+}
+
+
+def tabulate_trace(trace: Sequence[Step], caption: str) -> Table:
+    """Return a row for each step of a run, with the facts of its models.
+
+    Columns without values are left out; so are the calls if they equal the evaluations.
+    """
+    labels = list(dict.fromkeys(label for step in trace for label in step.facts))
+    called = any(step.calls != step.evaluations for step in trace)
+    names = [name for name in _TRACE if called or name != "calls"]
+    columns = (
+        *(Column(name, name) for name in names),
+        *(Column(f"fact_{label}", label) for label in labels),
+    )
     rows = tuple(
         (
-            _number(one.generation, format_count),
-            _number(one.evaluations, format_count),
-            _number(one.best, "{:.6g}".format),
-            _number(one.mean, "{:.6g}".format),
-            *(_fact(one.facts.get(fact)) for fact in facts),
+            *(_number(getattr(step, name), _TRACE[name]) for name in names),
+            *(_number(step.facts.get(label), "{:.4g}".format) for label in labels),
         )
-        for one in trace
+        for step in trace
     )
-    return Table("trace", caption, columns, rows)
+    return _drop_empty(Table("trace", caption, columns, rows))
 
 
-def _fact(value: float | None) -> Cell:
-    return Cell("–") if value is None else Cell(f"{value:.4g}", value)
+def _drop_empty(table: Table) -> Table:
+    """Return a table without its numeric columns that have no value in any row."""
+    kept = [
+        place
+        for place, column in enumerate(table.columns)
+        if not column.numeric or any(row[place].value is not None for row in table.rows)
+    ]
+    columns = tuple(table.columns[place] for place in kept)
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return Table(table.name, table.caption, columns, rows)
 
 
-def _list_row(row: Row) -> tuple[Cell, ...]:
+def _list_row(row: Row, *, expected: bool) -> tuple[Cell, ...]:
     estimates = (
         _show_estimate(
             row.estimate(metric), write, spread=not (row.given and metric == "population")
         )
         for metric, (_, write) in _SUMMARY.items()
     )
-    solved = Cell(f"{row.solved}/{row.runs}", row.solved) if row.state == "done" else Cell("–")
+    chance = (
+        _share(row.success_rate if row.state == "done" else None),
+        _show_estimate(row.expected_evaluations, format_count, spread=True),
+    )
+    solved = Cell(f"{row.solved}/{row.runs}", row.solved) if row.state == "done" else _EMPTY
     state = f"{row.state}: {row.reason}" if row.state != "not solved" else row.reason
     return (
         Cell(row.family),
         _number(row.size, str),
-        Cell(row.model),
+        Cell(row.name),
         *estimates,
+        *(chance if expected else ()),
         solved,
         Cell(state if row.reason else row.state),
     )
@@ -216,23 +268,27 @@ def _list_row(row: Row) -> tuple[Cell, ...]:
 def _show_estimate(
     estimate: Estimate | None, write: Callable[[float], str], *, spread: bool
 ) -> Cell:
-    if estimate is None:
-        return Cell("–")
+    if estimate is None or not math.isfinite(estimate.mean):
+        return _EMPTY
     text = format_estimate(estimate, write, spread=spread)
     return Cell(text, estimate.mean, know(estimate.low), know(estimate.high))
 
 
 def _show_law(law: Law | None) -> Cell:
     if law is None:
-        return Cell("–")
+        return _EMPTY
     exponent = law.exponent
     bounds = (exponent.low, exponent.high) if exponent.known else ()
     return Cell(format_exponent(exponent), exponent.mean, *bounds)
 
 
 def _show_paper(law: Law | None) -> Cell:
-    return Cell("–") if law is None or law.paper is None else Cell(f"{law.paper:.1f}", law.paper)
+    return _EMPTY if law is None or law.paper is None else Cell(f"{law.paper:.1f}", law.paper)
 
 
-def _number(value: float, write: Callable[[float], str]) -> Cell:
-    return Cell(write(value), float(value))
+def _share(value: float | None) -> Cell:
+    return _EMPTY if value is None else Cell(f"{value:.0%}", value)
+
+
+def _number(value: float | None, write: Callable[[float], str]) -> Cell:
+    return _EMPTY if value is None else Cell(write(value), float(value))

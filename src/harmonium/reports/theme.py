@@ -4,7 +4,7 @@ The colours are those of Okabe and Ito (2008), safe for the colour-blind; the fi
 on white and on black.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,18 +36,22 @@ SHAPES: Final = (
 
 @dataclass(frozen=True)
 class Style:
-    """How a model looks, in every chart."""
+    """The look of an algorithm, the same in every chart."""
 
     colour: str
     shape: str
     """An SVG path within ±1."""
 
 
-def style_models(models: Iterable[str]) -> dict[str, Style]:
-    """Return a look for each model, by its place in the study."""
+Styles = Mapping[str, Style]
+"""The look of each algorithm, by name."""
+
+
+def style_algorithms(names: Iterable[str]) -> dict[str, Style]:
+    """Return a look for each algorithm, by its place in the list."""
     return {
-        model: Style(COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)])
-        for place, model in enumerate(models)
+        name: Style(COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)])
+        for place, name in enumerate(names)
     }
 
 

@@ -1,4 +1,4 @@
-"""A page on 127.0.0.1 that follows a study: it is built anew when the store has grown."""
+"""A page on 127.0.0.1 that follows a study: it is rebuilt when the store has grown."""
 
 import threading
 import time
@@ -8,36 +8,36 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from harmonium.reports.learned import Learning
 from harmonium.reports.page import render
+from harmonium.reports.repeats import Known
 from harmonium.reports.snapshot import take_snapshot
 from harmonium.reports.study_page import make_study_page
 from harmonium.specs import SpecError
 from harmonium.studies.store import Store
 
-PAUSE: Final = 5.0
-"""Seconds between two builds, at least."""
+MIN_PAUSE: Final = 5.0
+"""Minimum seconds between two builds."""
 
 
 class Watched:
-    """The newest page of a store, built when asked for; safe to use from several threads."""
+    """The newest page of a store, built on request; safe to use from several threads."""
 
-    def __init__(self, store: Path, pause: float = PAUSE) -> None:
+    def __init__(self, store: Path, pause: float = MIN_PAUSE) -> None:
         self._store = store
         self._pause = pause
         self._lock = threading.Lock()
-        self._known: dict[str, Learning | None] = {}
+        self._known: Known = {}
         self._version = ""
         self._page = ""
         self._built = float("-inf")
 
     def version(self) -> str:
-        """Return the version that a page asked for now would have."""
+        """Return the version of the page that a request would get now."""
         with self._lock:
             return self._choose_version()
 
     def page(self) -> str:
-        """Return the page, built anew if there is something new and the last one is old enough."""
+        """Return the page, rebuilt if the store has grown and the last page is old enough."""
         with self._lock:
             version = self._choose_version()
             if version != self._version:
@@ -55,7 +55,7 @@ class Watched:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the page of one store to this machine alone."""
+    """Serves the page of one store, to this machine only."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -66,7 +66,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://127.0.0.1:{self.server_port}/"
 
 
@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             text = answers[self.path]()
-        except SpecError as error:  # the store is gone, or cannot be read now
+        except SpecError as error:  # the store was deleted or cannot be read
             self._answer(HTTPStatus.SERVICE_UNAVAILABLE, str(error), "text/plain")
             return
         self._answer(HTTPStatus.OK, text, "text/html" if self.path == "/" else "text/plain")
@@ -93,9 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
-        with suppress(ConnectionError):  # a browser that does not wait
+        with suppress(ConnectionError):  # the browser closed the connection
             self.end_headers()
             self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: the terminal is for people."""
+        """Log nothing: the terminal shows messages to the user."""

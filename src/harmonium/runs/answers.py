@@ -1,5 +1,6 @@
 """Calls of the user's function, and reading what it returns: a number, or a failure."""
 
+import math
 import time
 import traceback
 from collections.abc import Callable
@@ -91,6 +92,8 @@ def _locate(error: Exception) -> str:
 
 def read_numbers(answers: Any, rows: int) -> Fitness | None:
     """Return the answers for all rows as floats; none where one of them needs a closer look."""
+    if rows == 1 and type(answers[0]) is float and math.isfinite(answers[0]):
+        return np.array([answers[0]])  # rows often come one by one
     array = np.asarray(answers) if _are_plain(answers) else np.empty(0)
     if array.shape != (rows,) or array.dtype.kind not in "biuf":
         return None

@@ -1,6 +1,7 @@
 """A cache of evaluated rows: values by packed bits, the oldest dropped first."""
 
 from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,10 @@ class Cache:
     def update(self, keys: Iterable[bytes], values: Iterable[float]) -> None:
         """Add rows; drop the oldest if there are too many."""
         self.values.update(zip(keys, values, strict=True))
-        while len(self.values) > self._room:
-            del self.values[next(iter(self.values))]
+        surplus = len(self.values) - self._room
+        if surplus > 0:  # drop many at once: finding the first entry passes over all deleted ones
+            for key in list(islice(self.values, surplus + self._room // 16)):
+                del self.values[key]
 
     def to_arrays(self) -> tuple[NDArray[np.uint8], Fitness]:
         """Return packed rows and their values."""

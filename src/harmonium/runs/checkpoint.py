@@ -53,17 +53,35 @@ def load_runner(
     Raises
     ------
     CheckpointError
-        If the file cannot be read, does not fit, or was made with another function.
+        If the file cannot be read or does not fit.
     """
     snapshot = Snapshot.load(path)
     try:
-        runner, evaluator = _restore(snapshot, function, executor)
+        runner = _restore(snapshot, function, executor)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         wrong = error if isinstance(error, SpecError) else repr(error)
         raise CheckpointError(f"{path}: does not fit this version of harmonium: {wrong}") from error
-    _check_function(runner, evaluator)
     runner.save = partial(_save, path=path)
     return runner
+
+
+def check_function(runner: Runner) -> None:
+    """Raise if the function has another value for the best bits than the checkpoint.
+
+    Raises
+    ------
+    CheckpointError
+        If the checkpoint was made with another function.
+    """
+    evaluator, best = cast("FunctionEvaluator", runner.evaluator), runner.tally.best_bits
+    if not evaluator.cached or best is None:
+        return
+    value = evaluator.try_once(best)
+    if np.isfinite(value) and not np.isclose(value, runner.best, rtol=1e-6, atol=1e-9):
+        raise CheckpointError(
+            f"the function returns {value:g} for the best bits so far, the checkpoint says "
+            f"{runner.best:g}; resume with the same function, a noisy one with cache=False"
+        )
 
 
 def _check_free(path: Path) -> None:
@@ -103,6 +121,7 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
             "cpu_seconds": runner.search.clock.seconds,
             "logged": runner.logged,
             "improved": runner.improved,
+            "complete": runner.complete,
         },
         {
             "places": space.places,
@@ -125,7 +144,7 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
 
 def _restore(
     snapshot: Snapshot, function: Callable[[Any], Any], executor: Executor | None
-) -> tuple[Runner, FunctionEvaluator]:
+) -> Runner:
     facts, arrays = snapshot.facts, snapshot.arrays
     options = {name: facts["evaluator"][name] for name in _EVALUATOR_OPTIONS}
     evaluator = FunctionEvaluator(function, facts["length"], **options, executor=executor)
@@ -154,21 +173,8 @@ def _restore(
     )
     runner.trace = Trace([Step(**row) for row in facts["trace"]], facts["stride"])
     runner.steps, runner.seconds = facts["steps"], facts["seconds"]
-    runner.improved = facts["improved"]
+    runner.improved, runner.complete = facts["improved"], facts["complete"]
     runner.logged = None if facts["logged"] is None else tuple(facts["logged"])
     runner.search = runner.algorithm.restore(runner.space, runner.seed, snapshot.get("search"))
     runner.search.clock.seconds.update(facts["cpu_seconds"])
-    return runner, evaluator
-
-
-def _check_function(runner: Runner, evaluator: FunctionEvaluator) -> None:
-    """Raise if the function has another value for the best bits than the checkpoint."""
-    best = runner.tally.best_bits
-    if not evaluator.cached or best is None:
-        return
-    value = evaluator.try_once(best)
-    if np.isfinite(value) and not np.isclose(value, runner.best, rtol=1e-6, atol=1e-9):
-        raise CheckpointError(
-            f"the function returns {value:g} for the best bits so far, the checkpoint says "
-            f"{runner.best:g}; resume with the same function, a noisy one with cache=False"
-        )
+    return runner

@@ -12,6 +12,12 @@ from harmonium.jit import jit
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 _MIN_PENDING = 4096
+"""Number of pending hashes below which they are not merged."""
+
+_MAX_SMALL_BATCH = 16
+"""Rows of a batch that is buffered; larger batches are hashed at once."""
+
+_MAX_BUFFERED_BITS = 2**16
 
 
 class Distinct:
@@ -21,16 +27,19 @@ class Distinct:
         self._seen = np.empty(0, np.uint64)  # sorted
         self._pending: list[NDArray[np.uint64]] = []
         self._pending_rows = 0
+        self._buffer: list[bytes] = []  # rows that are not hashed yet: calling the kernel is slow
+        self._buffered_bits = 0
+        self._length = 0
 
     @property
     def count(self) -> int:
         """Number of different rows."""
-        self._merge()
-        return len(self._seen)
+        return len(self.hashes)
 
     @property
     def hashes(self) -> NDArray[np.uint64]:
         """Sorted hashes of the different rows, for a checkpoint."""
+        self._hash_buffer()
         self._merge()
         return self._seen
 
@@ -44,11 +53,27 @@ class Distinct:
     def add(self, bits: Bits) -> None:
         """Add rows.
 
-        Their hashes are merged when as many are pending as were seen before, so that adding n rows
-        one by one takes O(n log n) steps in all.
+        Small batches are buffered and hashed together. Hashes are merged when as many are pending
+        as were seen before, so that adding n rows one by one takes O(n log n) steps in all.
         """
-        self._pending.append(hash_rows(bits))
-        self._pending_rows += len(bits)
+        rows, self._length = bits.shape
+        if rows > _MAX_SMALL_BATCH:
+            self._add_hashes(hash_rows(bits))
+            return
+        self._buffer.append(bits.tobytes())
+        self._buffered_bits += rows * self._length
+        if self._buffered_bits > _MAX_BUFFERED_BITS:
+            self._hash_buffer()
+
+    def _hash_buffer(self) -> None:
+        if self._buffered_bits:
+            rows = np.frombuffer(bytearray().join(self._buffer), dtype=np.uint8)
+            self._add_hashes(hash_rows(rows.reshape(-1, self._length)))
+            self._buffer, self._buffered_bits = [], 0
+
+    def _add_hashes(self, hashes: NDArray[np.uint64]) -> None:
+        self._pending.append(hashes)
+        self._pending_rows += len(hashes)
         if self._pending_rows > max(_MIN_PENDING, len(self._seen)):
             self._merge()
 

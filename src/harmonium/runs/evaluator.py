@@ -11,6 +11,7 @@ import numpy as np
 
 from harmonium.bits import Bits, Fitness, Row, check_fitness
 from harmonium.problems import Problem, name_problem
+from harmonium.runs.result import Result
 from harmonium.runs.stopping import is_solved
 
 
@@ -27,8 +28,8 @@ class EvaluationError(ValueError):
 
     x: Row | None = None
     """The row that failed; none if it is not known."""
-    result: object = None
-    """The `Result` with the best found so far; none before the first value."""
+    result: Result | None = None
+    """The best found so far; none before the first value."""
 
     def __init__(self, reason: str, hint: str = "") -> None:
         super().__init__(f"{reason}; {hint}" if hint else reason)

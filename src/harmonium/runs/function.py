@@ -1,6 +1,8 @@
 """Evaluation of the user's function: row by row or in batches, here or elsewhere, cached."""
 
+import math
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -25,7 +27,7 @@ CHUNK_SECONDS: Final = 0.01
 
 CHUNKS_PER_WORKER: Final = 4
 
-UNTIMED_ROWS: Final = 32
+UNTIMED_ROWS: Final = 1
 """Rows evaluated first when time is limited and the cost of an evaluation is not known."""
 
 WORST_HINT: Final = 'pass on_error="worst" to continue'
@@ -80,6 +82,8 @@ class FunctionEvaluator(Evaluator):
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, that of a failed row below the worst."""
         fitness = self.look_up(bits)
+        if len(fitness) == 1 and math.isfinite(fitness[0]):  # rows often come one by one
+            return fitness
         failed = np.isnan(fitness)
         if not failed.any():
             return fitness
@@ -91,6 +95,8 @@ class FunctionEvaluator(Evaluator):
         """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
         if not self.cached:
             return self._compute(bits)
+        if len(bits) == 1:
+            return self._look_up_row(bits)
         keys, known = make_keys(bits), self.cache.values
         new: dict[bytes, int] = {}
         for number, key in enumerate(keys):
@@ -110,6 +116,16 @@ class FunctionEvaluator(Evaluator):
             self.cache.update(fresh.keys(), fresh.values())
         return fitness
 
+    def _look_up_row(self, bits: Bits) -> Fitness:
+        """Return the fitness of one row, without the cost of a batch."""
+        key = np.packbits(bits).tobytes()
+        value = self.cache.values.get(key)
+        if value is not None:
+            return np.array([value])
+        fitness = self._compute(bits)
+        self.cache.update((key,), (float(fitness[0]),))
+        return fitness
+
     def count_affordable(self, bits: Bits, calls: int) -> int:
         """Return how many of these rows, from the first on, need at most so many calls."""
         if not self.cached or len(bits) <= calls:
@@ -124,8 +140,9 @@ class FunctionEvaluator(Evaluator):
 
     def count_within(self, seconds: float) -> int:
         """Return how many rows can be evaluated in this time, at least one."""
-        pace = self.elapsed / max(1, self.calls)
-        return max(1, int(seconds / pace)) if pace else UNTIMED_ROWS
+        if not self.calls:
+            return UNTIMED_ROWS
+        return max(1, int(seconds * self.calls / self.elapsed)) if self.elapsed else sys.maxsize
 
     def count_known(self) -> int:
         """Return the number of different rows whose value is known."""
@@ -151,9 +168,10 @@ class FunctionEvaluator(Evaluator):
     def _compute(
         self, bits: Bits, places: Sequence[int] | None = None, of: int | None = None
     ) -> Fitness:
-        """Call the function; `places` are the rows' numbers among those asked, for errors."""
+        """Call the function; `places` are the rows' numbers among `of` asked rows, for errors."""
         if not len(bits):
             return np.empty(0)
+        of = len(bits) if of is None else of
         started, before = time.perf_counter(), self.seconds
         fitness = np.empty(len(bits))
         done = 0
@@ -161,15 +179,16 @@ class FunctionEvaluator(Evaluator):
             for rows, seconds, answers in self._call(bits):
                 self.calls += rows
                 self.seconds += seconds
-                first, plain = done, read_numbers(answers, rows)
+                plain = read_numbers(answers, rows)
                 if plain is not None:
                     fitness[done : done + rows] = plain * self.sign
+                    self._note_extremes(fitness[done : done + rows])
                     done += rows
                 for value in answers if plain is None else ():
                     place = done if places is None else places[done]
                     fitness[done] = self._check(value, bits[done], place, of) * self.sign
+                    self._note_extremes(fitness[done : done + 1])
                     done += 1
-                self.best = max(self.best, float(np.nanmax(fitness[first:done], initial=-np.inf)))
                 if self.on_progress:
                     self.on_progress()
         except BaseException:
@@ -179,8 +198,14 @@ class FunctionEvaluator(Evaluator):
             elapsed = time.perf_counter() - started
             self.elapsed += elapsed
         self._judge_executor(elapsed, self.seconds - before, len(bits))
-        self.worst = min(self.worst, float(np.nanmin(fitness, initial=np.inf)))
         return fitness
+
+    def _note_extremes(self, fitness: Fitness) -> None:
+        low = high = float(fitness[0])
+        if len(fitness) > 1:
+            low, high = float(fitness.min()), float(fitness.max())
+        if not math.isnan(low):  # a failure comes alone
+            self.worst, self.best = min(self.worst, low), max(self.best, high)
 
     def _call(self, bits: Bits) -> Iterator[tuple[int, float, Any]]:
         """Yield for each chunk its number of rows, the seconds it took, and the answers."""
@@ -211,7 +236,7 @@ class FunctionEvaluator(Evaluator):
             for future in futures:
                 future.cancel()
 
-    def _check(self, value: Any, row: Bits, place: int, of: int | None) -> float:
+    def _check(self, value: Any, row: Bits, place: int, of: int) -> float:
         """Return a value as a float; NaN for a failure, where failures are allowed."""
         answer, wrong = read_number(value)
         if not wrong:
@@ -222,12 +247,9 @@ class FunctionEvaluator(Evaluator):
         self.failures += 1
         return np.nan
 
-    def _explain(
-        self, value: Any, wrong: str, row: Bits, place: int, of: int | None
-    ) -> EvaluationError:
+    def _explain(self, value: Any, wrong: str, row: Bits, place: int, of: int) -> EvaluationError:
         failure = value if isinstance(value, Failure) else Failure(wrong)
-        number = f"row {place}" if of is None else f"row {place} of {of}"
-        where = "" if failure.rows else f" ({number}, {_name_bits(row)})"
+        where = "" if failure.rows else f" (row {place} of {of}, {_name_bits(row)})"
         hint = WORST_HINT
         if self.best == -np.inf and not self.batch:
             hint = f"{hint}, or batch=True if the function takes all rows at once"

@@ -74,7 +74,7 @@ class Result:
     def __str__(self) -> str:
         ones = int(self.x.sum())
         bits = format_bits(self.x[:MAX_SHOWN_BITS]) + "…" * (len(self.x) > MAX_SHOWN_BITS)
-        served = self.evaluations - self.calls
+        served = max(0, self.evaluations - self.calls)  # calls may exceed rows after a failure
         by = f", by a population of {self.best_found_by:,}" if self.best_found_by else ""
         facts = {
             "fun": f"{self.fun:.10g}, the {'smallest' if self.minimized else 'largest'} found",
@@ -94,5 +94,5 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the trace in plain types, the bits as a string of 0 and 1."""
         plain: dict[str, Any] = {key: value for key, value in vars(self).items() if key != "trace"}
-        cpu_seconds = {"total": self.cpu_total, **self.cpu_seconds}
+        cpu_seconds: dict[str, float] = {"total": self.cpu_total, **dict(self.cpu_seconds.items())}
         return {**plain, "x": format_bits(self.x), "cpu_seconds": cpu_seconds}

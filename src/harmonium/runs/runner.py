@@ -6,6 +6,7 @@ and callback. `run`, `maximize`, studies and the command line all use it.
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,13 +57,16 @@ class Runner:
         initial: Bits | None = None,
     ) -> None:
         self.algorithm, self.space, self.seed = algorithm, space, seed
-        self.evaluator, self.stop = evaluator, stop
+        self.evaluator = evaluator
+        self.stop = stop
         self.initial = np.empty((0, space.length), dtype=np.uint8) if initial is None else initial
         self.search: Search = algorithm.start(space, seed)
         self.tally = Tally()
         self.trace = Trace()
         self.steps = 0
         """Batches of which all rows were told."""
+        self.complete = True
+        """Whether all rows of the last batch were told."""
         self.seconds = 0.0
         """Time on the clock when rows were last told, earlier processes included."""
         self.started = time.perf_counter()
@@ -80,6 +84,15 @@ class Runner:
         """Whether the best improved in the present batch."""
 
     @property
+    def stop(self) -> Stop:
+        """When the run ends."""
+        return self._stop
+
+    @stop.setter
+    def stop(self, stop: Stop) -> None:
+        self._stop, self._budgeted = stop, stop.has_budget
+
+    @property
     def elapsed(self) -> float:
         """Time on the clock by now."""
         return time.perf_counter() - self.started
@@ -92,15 +105,15 @@ class Runner:
     def run(self) -> Reason:
         """Ask, evaluate and tell until a rule ends the run; return which."""
         self.started = time.perf_counter() - self.seconds
-        if not self.tally.evaluations:
-            self._tell_initial()
-        reason = self._check_stop()
+        self._tell_initial()
+        resumed = self.steps > 0 and self.complete
+        reason = self._check_stop(self.search.status() if resumed else None)
         if reason and self.save:
             self.save(self, reason)
         while reason is None:
-            complete = self._step()
+            self.complete = self._step()
             self.seconds = time.perf_counter() - self.started
-            reason = self._finish_step() if complete else self._check_stop()
+            reason = self._finish_step() if self.complete else self._check_stop()
             if self.save and (reason or self.seconds >= self._next_save):
                 self._save_checkpoint(reason)
         return reason
@@ -120,8 +133,9 @@ class Runner:
             with plain_interrupts():
                 reason = self.run()
         except KeyboardInterrupt:
-            pass
+            self.seconds = self.elapsed
         except EvaluationError as error:
+            self.seconds = self.elapsed
             error.result = self.conclude("failed")
             raise
         result = self.conclude(reason)
@@ -135,7 +149,8 @@ class Runner:
         """Return the result so far; none before anything was evaluated."""
         unfinished = self.evaluator.take_unfinished()
         if unfinished is not None:
-            self._count(*keep_finite(*unfinished))
+            bits, fitness = unfinished
+            self._count(bits, _replace_failures(fitness))
         tally, evaluator, status = self.tally, self.evaluator, self.search.status()
         if tally.best_bits is None:
             return None
@@ -166,7 +181,7 @@ class Runner:
             repairs=status.repairs,
             cpu_seconds=dict(self.search.clock.seconds),
             seconds=self.seconds,
-            trace=tuple(self.trace.rows),
+            trace=self._end_trace(status),
         )
 
     def _step(self) -> bool:
@@ -177,38 +192,42 @@ class Runner:
         """
         search, clock, now = self.search, self.search.clock, time.process_time
         seconds = clock.seconds
-        charged, start = clock.total, now()
+        charged, start = clock.charged, now()
         asked = search.ask()
         asked_at = now()
-        seconds["sampling"] += asked_at - start - (clock.total - charged)
-        bits = asked[: self._count_affordable(asked)]
+        seconds["sampling"] += asked_at - start - (clock.charged - charged)
+        rows = self._count_affordable(asked) if self._budgeted else len(asked)
+        bits = asked if rows == len(asked) else asked[:rows]
         try:
             fitness = self.evaluator(bits)
         finally:
             evaluated_at = now()
             seconds["fitness"] += evaluated_at - asked_at
-        charged = clock.total
+        charged = clock.charged
         search.tell(bits, fitness)
-        seconds["selection"] += now() - evaluated_at - (clock.total - charged)
+        seconds["selection"] += now() - evaluated_at - (clock.charged - charged)
         self._count(bits, fitness)
         return len(bits) == len(asked)
 
     def _tell_initial(self) -> None:
-        """Evaluate and tell the known solutions."""
-        known = self.initial[: self._count_affordable(self.initial)]
-        if not len(known):
-            return
-        with self.search.clock.charge("fitness"):
-            fitness = self.evaluator.look_up(known)
-        # A known solution that fails is not told, but counted.
-        self.search.tell(*keep_finite(known, fitness))
-        self.tally.add(known, np.where(np.isnan(fitness), -np.inf, fitness))
-        self.seconds = self.elapsed
+        """Evaluate and tell the known solutions that were not evaluated yet."""
+        tally = self.tally
+        while tally.evaluations < len(self.initial) and self._check_stop() is None:
+            left = self.initial[tally.evaluations :]
+            known = left[: self._count_affordable(left)]
+            with self.search.clock.charge("fitness"):
+                fitness = self.evaluator.look_up(known)
+            # A known solution that fails is not told, but counted.
+            if np.isfinite(fitness).any():
+                self.search.tell(*keep_finite(known, fitness))
+            tally.add(known, _replace_failures(fitness))
+            self.seconds = self.elapsed
 
     def _count(self, bits: Bits, fitness: Fitness) -> None:
+        initial = self.tally.evaluations < len(self.initial)
         if self.tally.add(bits, fitness):
             self.improved = True
-            self.tally.best_found_by = self.search.status().population
+            self.tally.best_found_by = None if initial else self.search.status().population
 
     def _finish_step(self) -> Reason | None:
         """Note a batch that is complete; return why the run should end, or none."""
@@ -239,6 +258,8 @@ class Runner:
             reason = stop.check_progress(tally, status, self.space.length)
             if reason is not None:
                 return reason
+        if not self._budgeted:
+            return None
         return stop.check_budget(tally, evaluator.calls, self.search.clock.total, self.seconds)
 
     def _count_affordable(self, bits: Bits) -> int:
@@ -266,6 +287,13 @@ class Runner:
             facts=dict(status.facts),
         )
 
+    def _end_trace(self, status: Status) -> tuple[Step, ...]:
+        """Return the trace with the last step, also if thinning has left it out."""
+        rows, last = self.trace.rows, self.steps - 1
+        if not self.complete or last < 0 or rows[-1].step == last:
+            return tuple(rows)
+        return (*rows, replace(self._make_row(status), step=last))
+
     def _write_log(self, row: Step) -> None:
         if self.log is not None:
             self.log.write({"seed": self.seed, "seconds": round(self.seconds, 6), **vars(row)})
@@ -278,3 +306,8 @@ class Runner:
             self.save(self, reason)
         took = time.perf_counter() - began
         self._next_save = self.seconds + took / CHECKPOINT_TIME_SHARE
+
+
+def _replace_failures(fitness: Fitness) -> Fitness:
+    """Return the fitness of rows with -inf for those that failed, so that none is the best."""
+    return np.where(np.isnan(fitness), -np.inf, fitness)

@@ -97,6 +97,12 @@ class Stop(Spec):
     max_cpu_seconds: Annotated[Positive | None, Meta(description="CPU time of all phases")] = None
     max_seconds: Annotated[Positive | None, Meta(description="time on the clock")] = None
 
+    @property
+    def has_budget(self) -> bool:
+        """Whether evaluations, calls or time are limited."""
+        limits = (self.max_evaluations, self.max_calls, self.max_cpu_seconds, self.max_seconds)
+        return any(limit is not None for limit in limits)
+
     def check_budget(
         self, tally: Tally, calls: int, cpu_seconds: float, seconds: float
     ) -> Reason | None:

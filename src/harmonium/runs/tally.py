@@ -27,14 +27,15 @@ class Tally:
 
     def add(self, bits: Bits, fitness: Fitness) -> bool:
         """Count evaluated rows; return whether one of them is the best so far."""
-        if not len(fitness):
+        rows = len(fitness)
+        if not rows:
             return False
-        best = 0 if len(fitness) == 1 else int(fitness.argmax())
-        value = float(fitness[best])
+        best = 0 if rows == 1 else int(fitness.argmax())
+        value: float = fitness.item(best)
         improved = value > self.best_fitness
         if improved:
             self.best_bits, self.best_fitness = bits[best].copy(), value
             self.best_found_at = self.evaluations + best + 1
-        self.evaluations += len(fitness)
+        self.evaluations += rows
         self.distinct.add(bits)
         return improved

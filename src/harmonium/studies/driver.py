@@ -1,4 +1,4 @@
-"""The driver: walks the plans of a study, has their trials run, and writes what comes back."""
+"""The driver: follows the plans of a study, submits their trials and stores the records."""
 
 import gc
 import signal
@@ -13,11 +13,12 @@ from types import FrameType
 
 from msgspec.structs import replace
 
+from harmonium.runs import compile_kernels
 from harmonium.specs import SpecError
 from harmonium.studies.engines import Engine
 from harmonium.studies.plans import Bisect, Walk
 from harmonium.studies.store import Outcome, Store, StoreError
-from harmonium.studies.study import Study, read_study
+from harmonium.studies.study import Study
 from harmonium.studies.summary import Row, summarize
 from harmonium.studies.trial import Record, Trial, execute, fail, read_record
 
@@ -25,17 +26,17 @@ Watch = Callable[["Driver"], None]
 
 
 class Stopped(Exception):  # noqa: N818  # an end, not an error
-    """The user asked to stop; what had ended is stored."""
+    """The user interrupted a study; trials that had ended are stored."""
 
 
 @dataclass(frozen=True)
-class _Flight:
+class _Submitted:
     trial: Trial
     walk: Walk
 
 
 class Driver:
-    """Runs a study to its end, from wherever its store is."""
+    """Runs the trials of a study that its store does not hold yet."""
 
     def __init__(self, study: Study, store: Store, *, retry_failed: bool = False) -> None:
         self.study = study
@@ -43,7 +44,7 @@ class Driver:
         self.ran = 0
         """Trials run by this driver."""
         self.failed = 0
-        """Those of them that failed."""
+        """How many of them failed."""
         self._store = store
         self._outcomes = {
             key: outcome
@@ -51,16 +52,16 @@ class Driver:
             if not (retry_failed and outcome.status == "failed")
         }
         self.reused = len(self._outcomes)
-        """Trials that were in the store before."""
+        """Trials that the store held before."""
         self.walks = walk_study(study, self._outcomes)
         self._open = [walk for walk in self.walks if not walk.advance()]
-        self._flying: dict[Future[bytes], _Flight] = {}
+        self._running: dict[Future[bytes], _Submitted] = {}
         self._stopping = False
 
     def run(self, engine: Engine, watch: Watch = lambda driver: None) -> None:
         """Run what is missing; raise `Stopped` when interrupted.
 
-        At the first Ctrl-C nothing new is begun and trials under way are finished; at the second
+        At the first Ctrl-C no new trials are started and running ones are finished; at the second
         they are abandoned.
         """
         with self._interruptible(engine):
@@ -68,13 +69,13 @@ class Driver:
                 if not self._stopping:
                     self._submit(engine)
                 watch(self)
-                if not self._flying and (self._stopping or not self._open):
+                if not self._running and (self._stopping or not self._open):
                     break
-                if not self._flying:
-                    time.sleep(0.2)  # no worker yet, or none any more: one may come
-                done, _ = wait(self._flying, timeout=0.2, return_when=FIRST_COMPLETED)
+                if not self._running:
+                    time.sleep(0.2)  # no worker is there at the moment: one may join
+                done, _ = wait(self._running, timeout=0.2, return_when=FIRST_COMPLETED)
                 for future in done:
-                    self._land(future)
+                    self._receive(future)
                 self._recall(engine)
         if self._stopping:
             raise Stopped
@@ -90,71 +91,71 @@ class Driver:
         return self._stopping
 
     def flying(self, walk: Walk) -> int:
-        """Return how many trials of a walk are under way."""
-        return sum(flight.walk is walk for flight in self._flying.values())
+        """Return how many trials of a walk are running."""
+        return sum(submitted.walk is walk for submitted in self._running.values())
 
     def _submit(self, engine: Engine) -> None:
         """Fill the free slots: first one trial for each walk in order, then more of the same.
 
-        A population is given up at its first failure, so two walks side by side waste less than
-        two runs of one.
+        A population is given up at its first failure, so one run of each of two walks wastes less
+        than two runs of one walk.
         """
         self._open = [walk for walk in self._open if not walk.advance()]
-        free = engine.slots() - len(self._flying)
+        free = engine.slots() - len(self._running)
         if free <= 0:
             return
-        for flight in self._choose(free):
+        for submitted in self._choose(free):
             folder = None if self.study.folder is None else str(self.study.folder)
-            future = engine.executor.submit(execute, flight.trial.spec, folder)
-            self._flying[future] = flight
+            future = engine.executor.submit(execute, submitted.trial.spec, folder)
+            self._running[future] = submitted
 
-    def _choose(self, free: int) -> list[_Flight]:
-        flying = {flight.trial.key for flight in self._flying.values()}
-        busy = {id(flight.walk) for flight in self._flying.values()}
-        first: list[_Flight] = []
-        more: list[_Flight] = []
+    def _choose(self, free: int) -> list[_Submitted]:
+        running = {submitted.trial.key for submitted in self._running.values()}
+        busy = {id(submitted.walk) for submitted in self._running.values()}
+        first: list[_Submitted] = []
+        more: list[_Submitted] = []
         for walk in self._open:
             if len(first) >= free:
                 break
-            left = [trial for trial in walk.wanted() if trial.key not in flying]
-            flights = [_Flight(trial, walk) for trial in left[:free]]
-            flying.update(flight.trial.key for flight in flights)
+            left = [trial for trial in walk.wanted() if trial.key not in running]
+            chosen = [_Submitted(trial, walk) for trial in left[:free]]
+            running.update(one.trial.key for one in chosen)
             if id(walk) in busy:
-                more += flights
+                more += chosen
             else:
-                first += flights[:1]
-                more += flights[1:]
+                first += chosen[:1]
+                more += chosen[1:]
         return (first + more)[:free]
 
-    def _land(self, future: Future[bytes]) -> None:
-        flight = self._flying.pop(future)
+    def _receive(self, future: Future[bytes]) -> None:
+        submitted = self._running.pop(future)
         try:
             record = read_record(future.result())
         except CancelledError:
             return
-        except Exception as error:  # noqa: BLE001  # of the engine: the trial itself cannot raise
+        except Exception as error:  # noqa: BLE001  # of the engine: a trial records its own
             record = _explain(error)
-        self._keep(flight, record)
+        self._keep(submitted, record)
 
-    def _keep(self, flight: _Flight, record: Record) -> None:
-        record = _check_optimum(flight, record)
-        outcome = self._store.append(flight.trial, record)
-        self._outcomes[flight.trial.key] = outcome
+    def _keep(self, submitted: _Submitted, record: Record) -> None:
+        record = _check_optimum(submitted, record)
+        outcome = self._store.append(submitted.trial, record)
+        self._outcomes[submitted.trial.key] = outcome
         self.ran += 1
         self.failed += record.status == "failed"
-        flight.walk.advance()
+        submitted.walk.advance()
 
     def _recall(self, engine: Engine) -> None:
-        """Cancel what is not begun and not wanted any more."""
-        for future, flight in list(self._flying.items()):
-            wanted = {trial.key for trial in flight.walk.wanted()}
-            unwanted = self._stopping or flight.trial.key not in wanted
+        """Cancel trials that have not started and are no longer needed."""
+        for future, submitted in list(self._running.items()):
+            wanted = {trial.key for trial in submitted.walk.wanted()}
+            unwanted = self._stopping or submitted.trial.key not in wanted
             if unwanted and engine.recall(future):
-                del self._flying[future]
+                del self._running[future]
 
     @contextmanager
     def _interruptible(self, engine: Engine) -> Iterator[None]:
-        """Turn the first Ctrl-C into a polite stop; the second ends the engine."""
+        """Stop after running trials at the first Ctrl-C; end the engine at the second."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -175,13 +176,21 @@ class Driver:
             signal.signal(signal.SIGINT, before)
 
     def _rescue(self) -> None:
-        """Store what has ended in the meantime."""
-        for future in [future for future in self._flying if future.done()]:
-            self._land(future)
+        """Store trials that have ended in the meantime."""
+        for future in [future for future in self._running if future.done()]:
+            self._receive(future)
+
+
+def compile_study(study: Study) -> None:
+    """Compile the kernels of a study once, before each of several workers would do it."""
+    for case in {type(case.problem): case for case in study.cases}.values():
+        compile_kernels(case.algorithm, case.problem)
+    for case in {str(case.algorithm): case for case in study.cases}.values():
+        compile_kernels(case.algorithm)
 
 
 def walk_study(study: Study, outcomes: dict[str, Outcome]) -> list[Walk]:
-    """Return the walk of each case, as far as the outcomes lead."""
+    """Return the walk of each case, advanced as far as the outcomes allow."""
     walks = [Walk(case, outcomes) for case in study.cases]
     for walk in walks:
         walk.advance()
@@ -195,32 +204,35 @@ def _explain(error: Exception) -> Record:
     return fail(f"{type(error).__name__}: {error}")
 
 
-def _check_optimum(flight: _Flight, record: Record) -> Record:
-    """Let a run of a bisection fail whose optimum turned out to be unknown: none can be solved."""
-    bisected = isinstance(flight.walk.case.plan, Bisect)
+def _check_optimum(submitted: _Submitted, record: Record) -> Record:
+    """Turn a run of a bisection into a failure if its problem has no known optimum."""
+    bisected = isinstance(submitted.walk.case.plan, Bisect)
     if not bisected or record.status == "failed" or record.result["optimum"] is not None:
         return record
     error = (
-        f"ValueError: the optimum of {flight.trial.problem} is not known, but a bisection needs "
-        "one to tell what is solved; measure given populations with [grid] and --retry-failed"
+        f"ValueError: the optimum of {submitted.trial.problem} is not known, but a bisection needs "
+        "one to tell what is solved; use the plan `grid` or `runs`, and retry failed trials"
     )
     return replace(record, status="failed", result={}, trace={}, error=error)
 
 
 def read_walks(store: Store) -> tuple[Study, list[Walk]]:
-    """Return the study that a store holds, and its walks as far as the stored trials lead."""
+    """Return the study of a store, and its walks as far as the stored trials allow."""
     facts = store.describe()
     if not facts:
         raise StoreError(f"{store.path}: holds no study yet")
     folder = Path(facts["folder"]) if facts["folder"] else None
-    study = read_study(facts["file"], str(store.path), folder)
+    try:
+        study = Study.from_json(facts["study"], folder=folder, toml=facts["text"])
+    except SpecError as error:
+        raise StoreError(f"{store.path}: {error}") from error
     with uncollected():
         return study, walk_study(study, store.outcomes())
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Let the garbage collector rest: it would go through all outcomes for cycles none has."""
+    """Disable the garbage collector: it would search all outcomes for cycles in vain."""
     if not gc.isenabled():
         yield
         return
@@ -232,20 +244,19 @@ def uncollected() -> Iterator[None]:
 
 
 def read_rows(store: Store) -> tuple[Study, list[Row]]:
-    """Return the study that a store holds, and what is known of it."""
+    """Return the study of a store, and its rows."""
     study, walks = read_walks(store)
     return study, summarize(walks)
 
 
 def bind(study: Study, store: Store) -> str:
-    """Note the study in its store; refuse the store of another. Return a remark, or nothing."""
+    """Write the study into its store; raise for that of another. Return a remark, or nothing."""
     known = store.describe()
-    facts = {"name": study.name, "seed": str(study.seed), "file": study.text}
+    facts = {"name": study.name, "study": study.to_json(), "text": study.text}
     if known and known["name"] != study.name:
         raise SpecError(
-            f"{store.path}: holds the study {known['name']!r}, not {study.name!r}; "
-            "name another file with --store"
+            f"{store.path}: holds the study {known['name']!r}, not {study.name!r}; use another file"
         )
     store.note(**facts, folder="" if study.folder is None else str(study.folder))
-    changed = known and known["file"] != study.text
-    return "the study file has changed; stored trials that still fit are used" if changed else ""
+    changed = known and known["study"] != facts["study"]
+    return "the study has changed; stored trials that still fit are used" if changed else ""

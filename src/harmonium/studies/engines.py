@@ -1,4 +1,4 @@
-"""Engines: who runs the trials. All are `concurrent.futures.Executor`s of one-core workers.
+"""Engines: executors that run the trials, each trial on one core.
 
 Results do not depend on the engine: a trial carries all that decides its result.
 """
@@ -28,40 +28,40 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _ATTEMPTS = 3
-"""How often a trial is begun that ends with its worker's death."""
+"""How often a trial is started whose worker dies."""
 
 
-class WorkerDied(RuntimeError):  # noqa: N818  # what happened, in two words
-    """A worker died while it ran a trial, each time it was tried."""
+class WorkerDied(RuntimeError):  # noqa: N818  # says what happened
+    """A worker died while it ran a trial, in every attempt."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """An executor, and how many trials it can run at a time."""
+    """An executor, and how many trials it can run at once."""
 
     executor: Executor
     slots: Callable[[], int]
     stop_now: Callable[[], None]
-    """Stop at once, in the middle of trials."""
+    """Stop at once and abandon running trials."""
     recall: Callable[["Future[Any]"], bool] = Future.cancel
-    """Cancel a trial that is not begun; return whether it was not."""
+    """Cancel a trial that has not started; return whether it was cancelled."""
 
 
 def check_engine(name: str, workers: int | None, scheduler: str | None) -> None:
-    """Refuse an engine that is none, before anything is begun."""
+    """Raise for an engine that does not exist or settings that do not go together."""
     if scheduler is not None and name != "dask":
-        raise SpecError("--scheduler needs --engine dask")
+        raise SpecError(f"scheduler is {scheduler!r}; only the engine dask has one")
     if scheduler is not None and workers is not None:
-        raise SpecError("--workers starts workers here; a --scheduler has its own")
+        raise SpecError("workers and scheduler are both given; a scheduler has its own workers")
     if name not in ENGINES:
         raise SpecError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
     if name == "serial" and workers not in (None, 1):
-        raise SpecError("--engine serial has one worker; leave --workers out")
+        raise SpecError(f"workers is {workers}; the engine serial has one")
 
 
 @contextmanager
 def open_engine(name: str, workers: int | None, scheduler: str | None) -> Iterator[Engine]:
-    """Start an engine and end it with the block; on an error trials under way are abandoned."""
+    """Start an engine and end it with the block; after an error running trials are abandoned."""
     check_engine(name, workers, scheduler)
     opened: dict[str, Callable[[], AbstractContextManager[Engine]]] = {
         "serial": _open_serial,
@@ -91,12 +91,12 @@ class Serial(Executor):
         future.set_running_or_notify_cancel()
         try:
             future.set_result(fn(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001  # as every executor does
+        except Exception as error:  # noqa: BLE001  # the future raises it
             future.set_exception(error)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more; nothing is under way."""
+        """Accept no more calls; none is running."""
         self._closed = True
 
 
@@ -111,10 +111,10 @@ def _open_serial() -> Iterator[Engine]:
 
 
 class Processes(Executor):
-    """Worker processes, each fed by a thread of its own; one that dies is replaced.
+    """Worker processes, each fed by its own thread; one that dies is replaced.
 
-    The standard pool breaks as a whole when a worker dies. Here the others notice nothing, and the
-    trial is run again, up to three times. Workers end when the driver does, however that ends.
+    The standard pool breaks as a whole when a worker dies. Here the others continue, and the trial
+    is run again, up to three times. Workers end when the driver ends, even if it is killed.
     """
 
     def __init__(self, workers: int) -> None:
@@ -130,14 +130,14 @@ class Processes(Executor):
             thread.start()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Hand a call to the next worker that is free."""
+        """Queue a call for the next free worker."""
         _check_open(self._closed)
         future: Future[T] = Future()
         self._jobs.put(_Job(cast("Future[Any]", future), fn, args, kwargs))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers once the submitted calls are done, or drop those not begun."""
+        """End the workers when the submitted calls are done; optionally drop those not started."""
         self._closed = True
         if cancel_futures:
             self._drop_jobs()
@@ -148,7 +148,7 @@ class Processes(Executor):
                 thread.join()
 
     def kill(self) -> None:
-        """End the workers at once, in the middle of their calls."""
+        """End the workers at once and abandon their calls."""
         self._closed = True
         self._killed.set()
         self._drop_jobs()
@@ -182,7 +182,7 @@ class Processes(Executor):
                 code = worker.kill()
                 worker.start()
                 continue
-            except Exception as error:  # noqa: BLE001  # what cannot travel to the worker
+            except Exception as error:  # noqa: BLE001  # the call cannot be pickled
                 job.future.set_exception(error)
                 return
             if done:
@@ -190,7 +190,7 @@ class Processes(Executor):
             else:
                 job.future.set_exception(value)
             return
-        words = f"the worker died {_ATTEMPTS} times, at last with exit code {code}"
+        words = f"the worker died {_ATTEMPTS} times, the last time with exit code {code}"
         job.future.set_exception(WorkerDied(words))
 
 
@@ -209,7 +209,7 @@ class _Worker:
         self.start()
 
     def start(self) -> None:
-        """Start the process; a fresh interpreter, so that no thread or lock is inherited."""
+        """Start the process in a new interpreter, so that no thread or lock is inherited."""
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs,), daemon=True)
@@ -218,26 +218,26 @@ class _Worker:
         theirs.close()
 
     def call(self, job: _Job) -> tuple[bool, Any]:
-        """Have a call made; return whether it returned, and what it returned or raised."""
+        """Make a call; return whether it succeeded, and what it returned or raised."""
         self._pipe.send((job.fn, job.args, job.kwargs))
         return cast("tuple[bool, Any]", self._pipe.recv())
 
     def end(self) -> None:
-        """Let the process end."""
+        """Close the pipe and wait for the process to end."""
         self._pipe.close()
         self._process.join(timeout=5)
         self.kill()
 
     def kill(self) -> int | None:
         """End the process now; return its exit code."""
-        self._process.join(timeout=0.1)  # one that died by itself has a code worth telling
+        self._process.join(timeout=0.1)  # to report the exit code of one that died
         self._process.kill()
         self._process.join()
         return self._process.exitcode
 
 
 def _work(pipe: Connection) -> None:
-    """Make calls until the pipe closes; the life of a worker process."""
+    """Make calls until the pipe closes: the main loop of a worker process."""
     _ignore_interrupts()
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -249,23 +249,25 @@ def _work(pipe: Connection) -> None:
             return
         try:
             answer = (True, fn(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001  # travels back to the caller
+        except Exception as error:  # noqa: BLE001  # sent to the caller
             answer = (False, error)
         try:
             pipe.send(answer)
         except (TypeError, AttributeError, ValueError, PicklingError) as error:
-            pipe.send((False, RuntimeError(f"the answer cannot travel between processes: {error}")))
+            pipe.send(
+                (False, RuntimeError(f"the result cannot be sent between processes: {error}"))
+            )
 
 
 def _end_with(sentinel: int) -> None:
-    """Wait for the driver's end, and end too: nobody wants the result any more."""
+    """Wait until the driver ends, then end too: its results are no longer needed."""
     wait([sentinel])
     os._exit(1)
 
 
 @contextmanager
 def _no_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C, which the terminal sends to all, from a child until it ignores it itself."""
+    """Block Ctrl-C for a child process until it ignores the signal itself."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -307,7 +309,7 @@ def _open_dask(workers: int, scheduler: str | None) -> Iterator[Engine]:
         import dask  # noqa: PLC0415  # an extra
         import distributed  # noqa: PLC0415
     except ImportError:
-        raise SpecError("--engine dask needs Dask; pip install 'harmonium[dask]'") from None
+        raise SpecError("the engine dask needs Dask; pip install 'harmonium[dask]'") from None
     quiet = {"distributed.admin.log-format": "%(message)s"}
     with dask.config.set(quiet):
         client = _connect(distributed, workers, scheduler)
@@ -332,9 +334,9 @@ def _open_dask(workers: int, scheduler: str | None) -> Iterator[Engine]:
 
 
 def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:
-    """Return a client of a scheduler that is there, or of a cluster on this machine."""
+    """Return a client of a running scheduler, or of a new cluster on this machine."""
     for handler in logging.getLogger("distributed").handlers:
-        handler.setLevel(logging.CRITICAL + 1)  # what goes wrong is told in one line
+        handler.setLevel(logging.CRITICAL + 1)  # errors are reported in one line
     if scheduler is None:
         with _no_interrupts():  # threads and workers inherit it
             cluster = distributed.LocalCluster(
@@ -342,7 +344,7 @@ def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:
             )
         return distributed.Client(cluster)
     if not re.fullmatch(r"\w+://[^/\s]+:\d+", scheduler):
-        raise SpecError(f"--scheduler is {scheduler!r}; expected tcp://host:port")
+        raise SpecError(f"scheduler is {scheduler!r}; expected tcp://host:port")
     try:
         return distributed.Client(scheduler, timeout=10, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -354,17 +356,17 @@ def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:
 
 
 def _count_slots(client: Any) -> int:
-    """Return how many workers there are now; refuse those with threads, whose times would mix."""
+    """Return the number of workers; raise for one with several threads, whose times would mix."""
     try:
         threads = client.nthreads()
     except (OSError, RuntimeError) as error:
         raise SpecError(
-            "the Dask scheduler is gone; what had ended is stored, run again to go on"
+            "the Dask scheduler is gone; trials that had ended are stored: run again to continue"
         ) from error
     for address, count in threads.items():
         if count > 1:
             raise SpecError(
-                f"the Dask worker at {address} has {count} threads; start workers with --nthreads 1"
-                " (and --nworkers for more), so that CPU times and BLAS threads stay apart"
+                f"the Dask worker at {address} has {count} threads; expected one thread for each "
+                "worker, so that CPU times are those of one trial"
             )
     return len(threads)

@@ -1,71 +1,81 @@
-"""Tables of a study as plain rows, for CSV or JSON: trials, traces, cases, summary and laws."""
+"""Tables of a study as flat rows: trials, traces, cases, summary and scaling laws."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TextIO
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
-from harmonium.models import MODELS
-from harmonium.problems.custom import problem_to_dict
-from harmonium.search.clock import PHASES
-from harmonium.specs import SpecError, format_scalar, to_dict
-from harmonium.studies.plans import Bisect, Case, State, Walk
-from harmonium.studies.scaling import Law
+from harmonium.clock import PHASES
+from harmonium.runs.trace import COLUMNS
+from harmonium.studies.describing import describe_algorithm, write_spec
+from harmonium.studies.plans import Bisect, Case, State, Walk, find_smallest
+from harmonium.studies.scaling import Law, fit_laws
 from harmonium.studies.store import Store, Stored
-from harmonium.studies.summary import METRICS, Row, summarize
+from harmonium.studies.summary import METRICS, Estimate, Row, summarize
+from harmonium.studies.tables import Plain, write_csv, write_json
 from harmonium.studies.trial import Trial
 
-Plain = dict[str, Any]
-
-_encoder: Final = msgspec.json.Encoder()
+__all__ = [
+    "TABLES",
+    "Index",
+    "Place",
+    "Table",
+    "flatten",
+    "list_cases",
+    "list_laws",
+    "list_rows",
+    "list_table",
+    "list_traces",
+    "list_trials",
+    "name_state",
+    "write_csv",
+    "write_json",
+]
 
 _RESULT: Final = (
-    *("solved", "best_fitness", "optimum", "evaluations", "unique_evaluations", "generations"),
-    "stopped_by",
+    *("solved", "fun", "optimum", "evaluations", "calls", "unique_evaluations"),
+    *("best_found_at", "generations", "stopped_by"),
 )
 _PHASES: Final = ("total", *PHASES)
 _CPU: Final = tuple(f"cpu_{phase}" for phase in _PHASES)
-_TRACE: Final = ("generation", "evaluations", "best", "mean")
 
 
 class Place(NamedTuple):
-    """Where a stored trial stands in its study; none: that cannot be told."""
+    """Where a stored trial belongs in its study; none if that is unknown."""
 
     name: str | None = None
-    """Of its model in the study."""
+    """Name of its algorithm in the study."""
     family: str | None = None
     counted: bool | None = None
-    """Whether it is one of the runs that the tables are made of."""
+    """Whether it is one of the runs behind the summary."""
     current: bool | None = None
-    """Whether the study as it is now would have it run."""
+    """Whether the study as it is now includes it."""
 
 
 class Index:
-    """Finds the place of stored trials: by what they are, not by when they were run.
+    """Finds where stored trials belong, by what they are and not by when they were run.
 
-    A trial is of the study as it is now if a case of it has the same problem (source included),
-    EDA, stopping rules and seed; on a grid also the same population.
+    A trial belongs to the study as it is now if a case has the same problem, algorithm (both with
+    the same source), stopping rules and seed; on a grid also the same population.
     """
 
     def __init__(self, walks: Sequence[Walk]) -> None:
         self.left_out: set[str] = set()
-        """Keys of the trials that were left out, for they are not of the study as it is now."""
-        self._cases: dict[tuple[bytes, int | None], Case] = {}
+        """Keys of the trials that were left out because the study no longer includes them."""
+        self._cases: dict[tuple[str, int | None], Case] = {}
         self._frames: dict[str, tuple[Case | None, Place]] = {}
         self._families: dict[str, str] = {}
         self._names: dict[str, str] = {}
         for case in (walk.case for walk in walks):
-            spec = msgspec.json.decode(Trial(case.problem, case.eda, case.stop, 0).spec)
-            del spec["seed"]
-            where = _identify(spec), getattr(case.plan, "population", None)
+            frame = _decode(Trial(case.problem, case.algorithm, case.stop, 0).frame)
+            where = _identify(frame, case.plan.name), getattr(case.plan, "population", None)
             known = self._cases.setdefault(where, case)
-            if len(known.seeds) < len(case.seeds):  # another name for the same, with more runs
+            if len(known.seeds) < len(case.seeds):  # the same case under another name
                 self._cases[where] = case
-            self._families.setdefault(_without_source(spec["problem"]), case.family)
-            self._names.setdefault(_without_sources(spec["eda"]), case.model)
+            self._families.setdefault(_encode(_without_sources(frame["problem"])), case.family)
+            self._names.setdefault(_name_key(frame["algorithm"]), case.name)
         self._counted = {
             trial.key
             for walk in walks
@@ -74,62 +84,85 @@ class Index:
         }
 
     def find(self, stored: Stored) -> Place:
-        """Return where a trial stands; of an old one what its problem and model tell."""
+        """Return where a trial belongs; for an old one, family and name if they are known."""
         if stored.frame not in self._frames:
             self._frames[stored.frame] = self._find_frame(_decode(stored.frame))
         case, old = self._frames[stored.frame]
         if case and stored.seed in case.seeds:
-            return Place(case.model, case.family, stored.key in self._counted, True)
+            return Place(case.name, case.family, stored.key in self._counted, True)
         return old
 
-    def _find_frame(self, spec: Plain) -> tuple[Case | None, Place]:
-        """Return the case of trials that differ in their seeds alone, and where old ones stand."""
-        text = _identify(spec)
-        case = self._cases.get((text, None)) or self._cases.get((text, spec["eda"]["population"]))
-        family = self._families.get(_without_source(spec["problem"]))
-        return case, Place(self._names.get(_without_sources(spec["eda"])), family, False, False)
+    def _find_frame(self, frame: Plain) -> tuple[Case | None, Place]:
+        """Return the case of trials that differ only in their seeds, and the place of old ones."""
+        population = frame["algorithm"].get("population")
+        candidates = [
+            (_identify(frame, "runs"), None),
+            (_identify(frame, "bisect"), None),
+            (_identify(frame, "grid"), population),
+        ]
+        case = next((self._cases[one] for one in candidates if one in self._cases), None)
+        family = self._families.get(_encode(_without_sources(frame["problem"])))
+        return case, Place(self._names.get(_name_key(frame["algorithm"])), family, False, False)
 
 
-def _identify(spec: Plain) -> bytes:
-    """Return a specification as a text, whatever its population."""
-    return _encoder.encode({**spec, "eda": {**spec["eda"], "population": None}})
+def _identify(frame: Plain, plan: str) -> str:
+    """Return a frame as a text; of a plan that sets the population without it."""
+    algorithm = dict(frame["algorithm"])
+    if plan != "runs":
+        algorithm.pop("population", None)
+    return f"{plan} {_encode({**frame, 'algorithm': algorithm})}"
 
 
-def _without_source(problem: Plain) -> str:
-    return _encode({name: value for name, value in problem.items() if name != "source"})
+def _name_key(algorithm: Plain) -> str:
+    """Return an algorithm as a text without its population and the state of its modules."""
+    return _encode({**_without_sources(algorithm), "population": None})
 
 
-def _without_sources(eda: Plain) -> str:
-    """Return an EDA as a text, whatever its population and the state of its model's module."""
-    return _encode({**eda, "population": None, "model": _without_source(eda["model"])})
+def _without_sources(plain: Mapping[str, Any]) -> Plain:
+    return {
+        name: _without_sources(value) if isinstance(value, Mapping) else value
+        for name, value in plain.items()
+        if name != "source"
+    }
 
 
 def _encode(plain: Plain) -> str:
-    return _encoder.encode(plain).decode()
+    return msgspec.json.encode(plain, order="sorted").decode()
+
+
+def _decode(frame: str) -> Plain:
+    plain: Plain = msgspec.json.decode(frame)
+    return plain
 
 
 def list_trials(store: Store, index: Index | None = None, *, stale: bool = True) -> Iterator[Plain]:
-    """Yield a flat row for each stored trial, in the order in which they ended."""
+    """Yield a flat row for each stored trial, in the order in which they ended.
+
+    Without `stale`, trials that the study no longer includes are left out.
+    """
     return (flatten(stored, place) for stored, place in _choose(store, index, stale))
 
 
 def list_traces(store: Store, index: Index | None = None, *, stale: bool = True) -> Iterator[Plain]:
-    """Yield a flat row for each generation of each stored trial, one trace in memory at a time.
+    """Yield a flat row for each step of each stored trial, with one trace in memory at a time.
 
-    Facts of the models are columns; the store is read once more before, to know which there are.
+    The fact `epochs` is the column `fact_epochs`. The store is read twice: first for the labels.
     """
-    facts = dict.fromkeys(_TRACE)
+    labels: dict[str, None] = {}
     for stored, _ in _choose(store, index, stale):
-        facts |= dict.fromkeys(store.trace(stored.key))
+        labels |= dict.fromkeys(store.trace(stored.key).get("facts", ()))
+    columns = dict.fromkeys([*COLUMNS, *(f"fact_{label}" for label in labels)])
     for stored, place in _choose(store, index, stale):
         trace = store.trace(stored.key)
+        facts = {f"fact_{label}": values for label, values in trace.pop("facts", {}).items()}
+        by_column = {**trace, **facts}
         head = _head(stored, place)
-        for values in zip(*trace.values(), strict=True):
-            yield {**head, **facts, **dict(zip(trace, values, strict=True))}
+        for values in zip(*by_column.values(), strict=True):
+            yield {**head, **columns, **dict(zip(by_column, values, strict=True))}
 
 
 def _choose(store: Store, index: Index | None, stale: bool) -> Iterator[tuple[Stored, Place]]:
-    """Yield the stored trials with their places; without the stale ones unless they are asked."""
+    """Yield the stored trials with their places, with or without the stale ones."""
     for stored in store.rows():
         place = Place() if index is None else index.find(stored)
         if index is not None and not stale and not place.current:
@@ -139,33 +172,31 @@ def _choose(store: Store, index: Index | None, stale: bool) -> Iterator[tuple[St
 
 
 def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
-    """Yield a flat row for each problem instance and model, and on a grid each population.
+    """Yield a flat row for each problem instance and algorithm, and on a grid each population.
 
-    The population found, the bounds it lies between, means of the runs there, and what the whole
-    way to it has cost.
+    It has the population found and its bounds, means of the runs there, and the cost of all runs.
     """
     for walk in walks:
         case, (row,) = walk.case, summarize([walk])
         low, high = _bound(walk)
-        problem = dict(sorted(problem_to_dict(case.problem).items()))  # as trials have it
-        measured = walk.found.measured if walk.found else None
+        problem = dict(sorted(case.problem.to_dict().items()))  # as trials have it
         yield {
             "family": case.family,
             "size": case.size,
             "instance": problem.get("instance"),
-            "name": case.model,
-            "problem": _write(problem),
-            "model": _name_model(msgspec.json.encode(to_dict(case.eda.model), order="sorted")),
-            "replacement": case.eda.replacement,
-            "tournament": case.eda.tournament,
-            "pairing": case.eda.pairing,
+            "name": case.name,
+            "problem": write_spec(problem),
+            **describe_algorithm(_encode(case.algorithm.to_dict())),
+            "plan": row.plan,
             "state": name_state(row.state),
             "reason": row.reason,
-            "population": None if measured is None else measured.population,
+            "population": _find_population(row),
             "population_low": low,
             "population_high": high,
             "runs": row.runs,
             "solved": row.solved,
+            "success_rate": row.success_rate,
+            "expected_evaluations": _mean(row.expected_evaluations),
             **{
                 metric: float(row.samples[metric].mean()) if len(row.samples[metric]) else None
                 for metric in METRICS
@@ -178,7 +209,7 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
 
 
 def _bound(walk: Walk) -> tuple[int | None, int | None]:
-    """Return the largest population that did not suffice and the smallest that did, as known."""
+    """Return the largest population that did not suffice and the smallest that did, if known."""
     attempt = walk.attempt
     if attempt is None or not isinstance(walk.case.plan, Bisect):
         return None, None
@@ -187,48 +218,65 @@ def _bound(walk: Walk) -> tuple[int | None, int | None]:
         low, high = walk.found.measured.low, walk.found.measured.population
     elif walk.found and any(one.status == "done" and not one.figures.solved for one in walk.seen):
         low = attempt.population
-    smallest = max(8, 2 * walk.case.eda.tournament)  # no EDA is smaller
-    return (low if low >= smallest else None), high
+    was_run = low is not None and low >= find_smallest(walk.case.algorithm)
+    return (low if was_run else None), high
+
+
+def _find_population(row: Row) -> float | None:
+    """Return the population that was found or given, or that the algorithm has by itself."""
+    estimate = row.estimate("population")
+    if estimate is not None:
+        return estimate.mean
+    own = getattr(row.algorithm, "population", None)
+    return own if row.plan == "runs" and isinstance(own, int) else None
 
 
 def name_state(state: State) -> str:
-    """Return the word for a state where nobody can know whether somebody is at it."""
+    """Return the word for a state when a running driver cannot be detected."""
     return "unfinished" if state == "running" else state
 
 
 def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
-    """Yield a flat row for each problem size and model, means beside their intervals."""
+    """Yield a flat row for each problem size and algorithm, means beside their intervals."""
     for row in rows:
         plain: Plain = {
-            "problem": row.family,
+            "family": row.family,
             "size": row.size,
-            "model": row.model,
-            "replacement": row.eda.replacement,
+            "name": row.name,
+            **describe_algorithm(_encode(row.algorithm.to_dict())),
+            "plan": row.plan,
             "state": name_state(row.state),
             "reason": row.reason,
             "instances": row.instances,
             "runs": row.runs,
             "solved": row.solved,
+            "success_rate": row.success_rate,
         }
-        for metric in METRICS:
-            estimate = row.estimate(metric)
+        estimates = {"expected_evaluations": row.expected_evaluations}
+        estimates |= {metric: row.estimate(metric) for metric in METRICS}
+        for name, estimate in estimates.items():
             for part in ("mean", "low", "high"):
-                name = metric if part == "mean" else f"{metric}_{part}"
-                plain[name] = None if estimate is None else _know(getattr(estimate, part))
+                column = name if part == "mean" else f"{name}_{part}"
+                plain[column] = None if estimate is None else _know(getattr(estimate, part))
+        plain["population"] = _find_population(row)
         yield plain
 
 
+def _mean(estimate: Estimate | None) -> float | None:
+    return None if estimate is None else estimate.mean
+
+
 def _know(bound: float) -> float | None:
-    """Return a bound, or none where it is not known."""
-    return None if math.isnan(bound) else bound
+    """Return a bound, or none if it is unknown or infinite."""
+    return bound if math.isfinite(bound) else None
 
 
 def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
     """Yield a flat row for each scaling law."""
     for law in laws:
         yield {
-            "problem": law.family,
-            "model": law.model,
+            "family": law.family,
+            "name": law.name,
             "metric": law.metric,
             "sizes": " ".join(map(str, law.sizes)),
             "factor": law.factor,
@@ -239,78 +287,49 @@ def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
         }
 
 
-def write_csv(rows: Iterable[Plain], file: TextIO) -> None:
-    """Write rows, which all have the same fields, with a header; nothing at all for no rows."""
-    for number, row in enumerate(rows):
-        if not number:
-            file.write(_write_line(row))
-        file.write(_write_line(row.values()))
+Table = Literal["trials", "traces", "cases", "summary", "scaling"]
+TABLES: tuple[Table, ...] = get_args(Table)
 
 
-def _write_line(values: Iterable[Any]) -> str:
-    """Return what `csv.writer` would write, in a third of its time."""
-    cells = [
-        value
-        if value.__class__ is str
-        else ""
-        if value is None
-        else _write_float(value)
-        if value.__class__ is float
-        else str(value)
-        for value in values
-    ]
-    line = ",".join(cells)
-    if line.count(",") >= len(cells) or '"' in line or "\n" in line or "\r" in line:
-        line = ",".join(map(_quote, cells))
-    return (line or '""') + "\r\n"  # a blank line would be no row
-
-
-def _write_float(value: float) -> str:
-    """Return the shortest text that reads as this number, in a tenth of the time of `str`."""
-    return _encoder.encode(value).decode() if math.isfinite(value) else str(value)
-
-
-def _quote(cell: str) -> str:
-    if "," in cell or '"' in cell or "\n" in cell or "\r" in cell:
-        return '"{}"'.format(cell.replace('"', '""'))
-    return cell
-
-
-def write_json(rows: Iterable[Plain], file: TextIO) -> None:
-    """Write an array with an object for each row, a line each."""
-    file.write("[")
-    for number, row in enumerate(rows):
-        file.write(",\n" if number else "\n")
-        file.write(_encode(row))
-    file.write("\n]\n")
+def list_table(
+    what: Table, walks: Sequence[Walk], store: Store, *, index: Index | None = None
+) -> Iterator[Plain]:
+    """Yield the flat rows of a table; trials and traces only of the study as it is now."""
+    if what in ("trials", "traces"):
+        listed = list_trials if what == "trials" else list_traces
+        return listed(store, index or Index(walks), stale=False)
+    if what == "cases":
+        return list_cases(walks)
+    rows = summarize(walks)
+    return list_rows(rows) if what == "summary" else list_laws(fit_laws(rows))
 
 
 def flatten(stored: Stored, place: Place = Place()) -> Plain:  # noqa: B008  # it is frozen
     """Return a stored trial as one flat row."""
     result = stored.result
     cpu = result.get("cpu_seconds", {})
-    best = result.get("best_bits")
+    x = result.get("x")
     columns = _list_columns(stored.frame)
     return {
         **_head(stored, place),
         "status": stored.status,
         **columns.settings,
         **dict(zip(_RESULT, map(result.get, _RESULT), strict=True)),
-        # A letter before the bits: readers of tables take bare ones for a number.
-        "best_bits": None if best is None else f"b{best}",
+        # With a letter before the bits, programs that read tables do not take them for a number.
+        "x": None if x is None else f"b{x}",
         **dict(zip(_CPU, map(cpu.get, _PHASES), strict=True)),
         "wall_seconds": stored.wall_seconds,
         "peak_memory": stored.peak_memory,
         "started": stored.started,
         "host": stored.host,
         "harmonium": stored.environment.get("harmonium"),
-        "algorithm": columns.algorithm,
+        "version": columns.version,
         "error": stored.error,
     }
 
 
 def _head(stored: Stored, place: Place) -> Plain:
-    """Return the columns that say which trial it is."""
+    """Return the columns that identify a trial."""
     columns = _list_columns(stored.frame)
     return {
         "key": stored.key,
@@ -326,50 +345,24 @@ def _head(stored: Stored, place: Place) -> Plain:
 
 
 class _Columns(NamedTuple):
-    """What trials have in common that differ in their seeds alone."""
+    """Columns of a frame, which trials share that differ only in their seeds."""
 
     length: int | None
     instance: int | None
-    population: int
+    population: int | None
     settings: Plain
-    algorithm: int
+    version: int
 
 
 @lru_cache(4096)
 def _list_columns(frame: str) -> _Columns:
     spec = _decode(frame)
-    problem, eda = spec["problem"], spec["eda"]
-    settings = {
-        "problem": _write(problem),
-        "model": _name_model(_encoder.encode(eda["model"])),
-        **{name: eda[name] for name in ("replacement", "tournament", "pairing")},
-    }
+    problem, algorithm = spec["problem"], spec["algorithm"]
+    population = algorithm.get("population")
+    settings = {"problem": write_spec(problem), **describe_algorithm(_encode(algorithm))}
     return _Columns(
-        *(problem.get("length"), problem.get("instance"), eda["population"], settings),
-        spec["algorithm"],
+        *(problem.get("length"), problem.get("instance")),
+        population if isinstance(population, int) else None,
+        settings,
+        spec["version"],
     )
-
-
-def _decode(frame: str) -> Plain:
-    plain: Plain = msgspec.json.decode(frame)
-    return plain
-
-
-@lru_cache(1024)
-def _name_model(text: bytes) -> str:
-    """Return a model as short as it can be written; one of the user's own with every field."""
-    plain = msgspec.json.decode(text)
-    if plain["name"] in MODELS:
-        with suppress(SpecError):  # written by a version with other fields
-            return str(MODELS.from_dict(plain))
-    return _write(plain)  # its module may be another by now, or gone
-
-
-def _write(plain: Plain) -> str:
-    """Return a problem or model as its specification would be written, every field named."""
-    settings = ",".join(
-        f"{field}={format_scalar(value)}"
-        for field, value in plain.items()
-        if field not in ("name", "source")
-    )
-    return f"{plain['name']}:{settings}" if settings else str(plain["name"])

@@ -1,4 +1,4 @@
-"""What the paper reports, to stand beside our own: its exponents, and the points of its figures.
+"""What the paper reports, for comparison: its exponents, and the points of its figures.
 
 Probst, Rothlauf and Grahl, Scalability of using Restricted Boltzmann Machines for Combinatorial
 Optimization. Exponents are from its table (the prose on onemax swaps the two models) and its text;
@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 from harmonium.models import Model
-from harmonium.problems import NK, OneMax, Problem, Trap
+from harmonium.problems import AnyProblem
 from harmonium.studies.summary import Metric
 
 # Family: exponents of n for evaluations of BOA and RBM, then for CPU time of BOA and RBM.
@@ -56,7 +56,7 @@ def read_points() -> tuple[Point, ...]:
     )
 
 
-def find_point(problem: Problem, model: str, metric: str) -> float | None:
+def find_point(problem: AnyProblem, model: str, metric: str) -> float | None:
     """Return the paper's value for a problem and its RBM (n/2 hidden units) or BOA, or none."""
     family = name_family(problem)
     for point in read_points():
@@ -66,21 +66,21 @@ def find_point(problem: Problem, model: str, metric: str) -> float | None:
     return None
 
 
-def name_family(problem: object) -> str | None:
+def name_family(problem: AnyProblem) -> str | None:
     """Return the paper's family of a problem ("trap5", "nk4"), or none."""
-    match problem:
-        case OneMax():
+    match problem.to_dict():
+        case {"name": "onemax"}:
             return "onemax"
-        case Trap(order=order):
+        case {"name": "trap", "order": order}:
             name = f"trap{order}"
-        case NK(k=k, neighbors="random"):
+        case {"name": "nk", "k": k, "neighbors": "random"}:
             name = f"nk{k}"
         case _:
             return None
     return name if name in _TABLE else None
 
 
-def find_exponent(problem: Problem, model: Model, metric: Metric) -> float | None:
+def find_exponent(problem: AnyProblem, model: Model, metric: Metric) -> float | None:
     """Return the paper's exponent of n for a problem's family, a model and a metric, or none."""
     family = name_family(problem)
     column = {"boa": 0, "rbm": 1, "rbm-paper": 1}.get(model.name)

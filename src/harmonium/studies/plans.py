@@ -1,139 +1,202 @@
-"""Plans: which populations to try, as generators that yield attempts and receive outcomes.
+"""Plans: which runs to make, as generators that yield attempts and receive outcomes.
 
 A plan knows nothing of workers or files. A study resumes by walking its plans against the store.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
-from harmonium.problems.custom import AnyProblem
-from harmonium.search import EDA, Stop
+from harmonium.algorithms import Algorithm
+from harmonium.specs import Spec
+from harmonium.studies.cases import Attempt, Attempts, Case, Found, Measured
 from harmonium.studies.store import Outcome
 from harmonium.studies.trial import Trial
 
-Even = Annotated[int, Meta(ge=8, multiple_of=2, le=100_000_000)]
+__all__ = [
+    "MIN_POPULATION",
+    "PLANS",
+    "Attempt",
+    "Bisect",
+    "Case",
+    "Fixed",
+    "Found",
+    "Grid",
+    "Measured",
+    "Plan",
+    "Runs",
+    "State",
+    "StudyPlan",
+    "Walk",
+    "find_smallest",
+]
+
+MIN_POPULATION = 8
+"""The smallest population that plans try."""
+
+Population = Annotated[int, Meta(ge=MIN_POPULATION, le=100_000_000)]
 
 
 @dataclass(frozen=True)
-class Case:
-    """One thing to measure: a problem instance and an EDA, at populations a plan will choose."""
+class Runs(Spec):
+    """Run each algorithm as it is, so many times a size; there is no population to find.
 
-    family: str
-    size: int
-    instance: int | None
-    model: str
-    """The model's name in the study."""
-    problem: AnyProblem
-    eda: EDA
-    stop: Stop
-    seeds: range
-    plan: "Plan"
+    Rows then show the success rate and the expected number of evaluations. It suits every
+    algorithm, also those without a population and EDAs with ``population="auto"``.
 
-    def trials(self, population: int) -> tuple[Trial, ...]:
-        """Return the runs at a population; run r has the same seed at every one."""
-        eda = replace(self.eda, population=population)
-        return tuple(Trial(self.problem, eda, self.stop, self.seeds[0]).repeat(self.seeds))
+    Examples
+    --------
+    >>> from harmonium.studies import Runs
+    >>> str(Runs())
+    'runs'
+    """
 
+    name: ClassVar[str] = "runs"
 
-@dataclass(frozen=True)
-class Attempt:
-    """Runs that a plan wants next, in order, until it has seen enough."""
+    @property
+    def first(self) -> int | None:
+        """The population of the first attempt: the algorithm's own."""
+        return None
 
-    population: int
-    trials: tuple[Trial, ...]
-    enough: Callable[[Sequence[Outcome]], bool]
-    """Whether these outcomes, a beginning of the runs, decide the attempt."""
-    low: int
-    """The largest population known not to suffice, or one too small for any EDA."""
-    high: int | None
-    """The smallest known to suffice, and confirmed where that is asked; none yet: doubling."""
+    def expand(self) -> tuple["Plan", ...]:
+        """Return the plans of the cases."""
+        return (self,)
 
-
-@dataclass(frozen=True)
-class Measured:
-    """All runs at one population."""
-
-    population: int
-    low: int
-    """The largest population that did not suffice; the population itself where it was given."""
-    bounded: bool
-    """Whether `low` was run; if not, it is the largest that is too small for any EDA."""
-    trials: tuple[Trial, ...]
-    outcomes: tuple[Outcome, ...]
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a plan came to."""
-
-    measured: Measured | None
-    """None: no population sufficed, or a run failed."""
-    ceiling: str = ""
-    """What kept a bisection from its end: "population 65,536", "100,000 evaluations" …."""
-    unconfirmed: bool = False
-    """Whether a population sufficed, but the ceiling came before its double was measured."""
-
-
-Steps = Generator[Attempt, Sequence[Outcome], Found]
-
-
-class Fixed(msgspec.Struct, frozen=True):
-    """Measure one given population; a grid is a row of these."""
-
-    population: Even
-
-    def start(self, case: Case) -> Steps:
+    def attempts(self, case: Case) -> Attempts:
         """Ask for all runs, solved or not."""
-        trials = case.trials(self.population)
-        outcomes = yield Attempt(self.population, trials, _last_failed, self.population, None)
-        if _has_failed(outcomes):
-            return Found(None)
-        return Found(Measured(self.population, self.population, True, trials, tuple(outcomes)))
+        return _measure(case, None)
 
 
-class Bisect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Find the smallest population that solves all runs: double, then halve the gap."""
+@dataclass(frozen=True)
+class Fixed(Spec):
+    """Measure one given population: a part of a `Grid`."""
 
-    first: Even = msgspec.field(default=16, name="start")
-    tolerance: Annotated[float, Meta(gt=0, lt=1)] = 0.1
-    max_population: Even = 65_536
-    max_evaluations: Annotated[int, Meta(ge=1)] | None = None
-    """Of all runs of one bisection together."""
-    max_cpu_seconds: Annotated[float, Meta(gt=0)] | None = None
-    """Of all runs of one bisection together."""
-    confirm: bool = False
-    """Whether doubling goes on until a population suffices and its double does too."""
+    name: ClassVar[str] = "grid"
+
+    population: Population
 
     def __post_init__(self) -> None:
-        """Refuse a start from which nothing could be found."""
-        if self.first > self.max_population:
-            raise ValueError(
-                f"start is {self.first}; expected at most max_population, {self.max_population}"
+        super().__post_init__()
+        _check_even(self, "population")
+
+    @property
+    def first(self) -> int:
+        """The population of the first attempt."""
+        return self.population
+
+    def attempts(self, case: Case) -> Attempts:
+        """Ask for all runs, solved or not."""
+        return _measure(case, self.population)
+
+
+@dataclass(frozen=True)
+class Grid(Spec):
+    """Measure each of the given populations.
+
+    Parameters
+    ----------
+    populations : sequence of int
+        Even numbers.
+
+    Examples
+    --------
+    >>> from harmonium.studies import Grid
+    >>> Grid([64, 128]).populations
+    (64, 128)
+    """
+
+    name: ClassVar[str] = "grid"
+
+    populations: Sequence[int]
+
+    def __post_init__(self) -> None:
+        try:
+            given = [operator.index(one) for one in self.populations]
+            checked = msgspec.convert(given, tuple[Population, ...])
+        except (TypeError, msgspec.ValidationError):
+            checked = ()
+        if not checked or any(population % 2 for population in checked):
+            raise self.refusal(
+                "populations", f"a list of even integers ≥ {MIN_POPULATION} and ≤ 100,000,000"
             )
-        if self.confirm and 2 * self.first > self.max_population:
-            raise ValueError(
-                f"start is {self.first}; with confirm expected at most half of max_population, "
-                f"{self.max_population}"
+        object.__setattr__(self, "populations", tuple(dict.fromkeys(checked)))
+
+    def expand(self) -> tuple["Plan", ...]:
+        """Return the plans of the cases: one for each population."""
+        return tuple(map(Fixed, self.populations))
+
+
+@dataclass(frozen=True)
+class Bisect(Spec):
+    """Find the smallest population with which all runs are solved: double, then halve the gap.
+
+    Parameters
+    ----------
+    start : int
+        The first population, even.
+    tolerance : float
+        Relative width of the bounds at which the bisection ends.
+    max_population : int
+        The largest population to try.
+    max_evaluations, max_cpu_seconds : optional
+        Ceilings for all runs of one bisection together.
+    confirm : bool
+        Whether doubling continues until a population suffices and its double does too.
+
+    Examples
+    --------
+    >>> from harmonium.studies import Bisect
+    >>> str(Bisect(start=32))
+    'bisect:start=32'
+    """
+
+    name: ClassVar[str] = "bisect"
+
+    start: Population = 16
+    tolerance: Annotated[float, Meta(gt=0, lt=1)] = 0.1
+    max_population: Population = 65_536
+    max_evaluations: Annotated[int, Meta(ge=1)] | None = None
+    max_cpu_seconds: Annotated[float, Meta(gt=0)] | None = None
+    confirm: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_even(self, "start")
+        _check_even(self, "max_population")
+        if self.start > self.max_population:
+            raise self.refusal("start", f"at most max_population, {self.max_population}")
+        if self.confirm and 2 * self.start > self.max_population:
+            raise self.refusal(
+                "start", f"at most half of max_population, {self.max_population}, with confirm"
             )
 
-    def start(self, case: Case) -> Steps:
+    @property
+    def first(self) -> int:
+        """The population of the first attempt."""
+        return self.start
+
+    def expand(self) -> tuple["Plan", ...]:
+        """Return the plans of the cases."""
+        return (self,)
+
+    def attempts(self, case: Case) -> Attempts:
         """Double from the start until all runs succeed, then bisect up to the tolerance.
 
-        To confirm, double once more: if that fails, it is the new lower bound, and doubling goes
-        on from there; a population whose double exceeds `max_population` cannot be confirmed.
-        A population is given up at its first run that fails. Ceilings count the runs that the
-        bisection went by, in order; not those that were under way when it had seen enough.
+        To confirm, double once more: if that fails, it is the new lower bound, and doubling
+        continues from there; a population whose double exceeds `max_population` cannot be
+        confirmed. A population is given up at its first run that fails. Ceilings count the runs
+        that decided the bisection, in order, not others that were running when it was decided.
         """
         spent = _Spent(self)
-        floor = max(8, 2 * case.eda.tournament) - 2  # no EDA is smaller than the next even number
+        floor = find_smallest(case.algorithm) - 2
         low = floor
         best: Measured | None = None
         candidate: Measured | None = None  # suffices; to be confirmed by its double
-        population = self.first
+        population = self.start
         while True:
             trials = case.trials(population)
             high = best.population if best else None
@@ -146,32 +209,57 @@ class Bisect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 best = sufficient if best or not self.confirm else candidate
                 candidate = sufficient
             elif spent.ceiling and all(outcome.figures.solved for outcome in outcomes):
-                pass  # cut short, not given up: the population may suffice
+                pass  # stopped by the ceiling: the population may suffice
             else:
                 low, candidate = population, None
-            if best:
+            upper = best.population if best else None
+            if best and upper is not None:
                 best = replace(best, low=low, bounded=low > floor)
-            if best and best.population - low <= max(2, self.tolerance * best.population):
-                return Found(best)
+                if upper - low <= max(2, self.tolerance * upper):
+                    return Found(best)
             unconfirmed = candidate is not None and best is None
             if spent.ceiling:
                 return Found(best, spent.ceiling, unconfirmed)
             largest = self.max_population // 2 if unconfirmed else self.max_population - 1
             if not best and population > largest:
                 return Found(None, f"population {self.max_population:,}", unconfirmed)
-            population = (
-                (low + best.population) // 4 * 2
-                if best
-                else min(2 * population, self.max_population)
-            )
+            doubled = min(2 * population, self.max_population)
+            population = doubled if upper is None else (low + upper) // 4 * 2
 
 
-Plan = Fixed | Bisect
+Plan = Fixed | Bisect | Runs
+"""The plan of one case."""
+
+StudyPlan = Bisect | Grid | Runs
+"""The plan of a study."""
+
+PLANS: dict[str, type[Bisect] | type[Grid] | type[Runs]] = {
+    plan.name: plan for plan in (Bisect, Grid, Runs)
+}
+
+
+def find_smallest(algorithm: Algorithm) -> int:
+    """Return the smallest population that a bisection may try with an algorithm."""
+    return max(MIN_POPULATION, getattr(algorithm, "smallest_population", MIN_POPULATION))
+
+
+def _check_even(plan: Spec, field: str) -> None:
+    if getattr(plan, field) % 2:
+        raise plan.refusal(field, "an even number")
+
+
+def _measure(case: Case, population: int | None) -> Attempts:
+    """Ask for all runs at one population, solved or not."""
+    trials = case.trials(population)
+    outcomes = yield Attempt(population, trials, _last_failed, population, None)
+    if _has_failed(outcomes):
+        return Found(None)
+    return Found(Measured(population, population, True, trials, tuple(outcomes)))
 
 
 @dataclass
 class _Spent:
-    """What a bisection has cost, against its ceilings."""
+    """The cost of a bisection so far, and its ceilings."""
 
     bounds: Bisect
     evaluations: int = 0
@@ -186,7 +274,7 @@ class _Spent:
 
     @property
     def ceiling(self) -> str:
-        """Which ceiling is reached; empty: none."""
+        """The ceiling that is reached; empty if none is."""
         bounds = self.bounds
         if bounds.max_evaluations is not None and self.evaluations >= bounds.max_evaluations:
             return f"{bounds.max_evaluations:,} evaluations"
@@ -206,7 +294,7 @@ class _Spent:
 
 
 def _has_failed(outcomes: Sequence[Outcome]) -> bool:
-    """Whether a run could not be made: its problem raised."""
+    """Whether a run failed: its problem or algorithm raised an error."""
     return any(outcome.status == "failed" for outcome in outcomes)
 
 
@@ -218,7 +306,7 @@ State = Literal["waiting", "running", "done", "not solved", "failed"]
 
 
 class Walk:
-    """A plan on its way: what it wants next, and in the end what it found."""
+    """A plan in progress: the runs it needs next, and in the end what it found."""
 
     def __init__(self, case: Case, outcomes: Mapping[str, Outcome]) -> None:
         self.case = case
@@ -226,23 +314,23 @@ class Walk:
         self.error = ""
         """Last line of the traceback of a run that failed."""
         self.runs = 0
-        """Runs of the attempts behind it, and what they cost."""
+        """Runs of the attempts that have ended, and their cost."""
         self.evaluations = 0
         self.cpu_seconds = 0.0
         self.seen: list[Outcome] = []
-        """Outcomes of the present attempt, in order and without a gap."""
+        """Outcomes of the current attempt, in order and without a gap."""
         self._outcomes = outcomes
-        self._steps = case.plan.start(case)
+        self._steps = case.plan.attempts(case)
         self.attempt: Attempt | None = None
 
     def advance(self) -> bool:
-        """Go on as far as the known outcomes lead; return whether that is the end."""
+        """Advance as far as the known outcomes allow; return whether the plan has ended."""
         if self.found is not None:
             return True
         if self.attempt is None:
             self.attempt = next(self._steps)
         while self.found is None:
-            self._look()
+            self._collect()
             if len(self.seen) < len(self.attempt.trials) and not self.attempt.enough(self.seen):
                 return False
             self._count()
@@ -254,7 +342,7 @@ class Walk:
         return True
 
     def wanted(self) -> list[Trial]:
-        """Return the runs of the present attempt whose outcome is not known yet, in order."""
+        """Return the runs of the current attempt whose outcome is not known yet, in order."""
         if self.found is not None or self.attempt is None:
             return []
         left = self.attempt.trials[len(self.seen) :]
@@ -262,15 +350,15 @@ class Walk:
 
     @property
     def state(self) -> State:
-        """Where it is."""
+        """Whether the plan waits, runs or has ended, and how."""
         if self.found is None:
             return "running" if self.runs or self.seen else "waiting"
         if self.error:
             return "failed"
         return "done" if self.found.measured else "not solved"
 
-    def _look(self) -> None:
-        """Take in the next outcomes, up to the first that is missing or decides the attempt."""
+    def _collect(self) -> None:
+        """Add the next outcomes, up to the first that is missing or decides the attempt."""
         assert self.attempt is not None  # noqa: S101
         while len(self.seen) < len(self.attempt.trials) and not self.attempt.enough(self.seen):
             outcome = self._outcomes.get(self.attempt.trials[len(self.seen)].key)

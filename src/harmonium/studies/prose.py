@@ -1,14 +1,26 @@
-"""Numbers and findings of a study in words; the terminal and the report say the same."""
+"""Numbers and findings of a study in words, for the terminal and for reports."""
 
 import math
 from collections.abc import Callable, Sequence
 
+from harmonium.format import format_count, format_duration, format_seconds
 from harmonium.studies.scaling import Crossing, Price
 from harmonium.studies.summary import Estimate
 
+__all__ = [
+    "choose_prices",
+    "describe_crossing",
+    "describe_price",
+    "format_count",
+    "format_duration",
+    "format_estimate",
+    "format_exponent",
+    "format_seconds",
+]
+
 
 def describe_crossing(crossing: Crossing) -> str:
-    """Say in a sentence from which size on one model needs less than another."""
+    """Return a sentence: from which size on one algorithm needs less than another."""
     what = {"evaluations": "fewer evaluations", "cpu_total": "less CPU time"}[crossing.metric]
     how = "" if crossing.measured else ", extrapolated"
     low, high = crossing.size.low, crossing.size.high
@@ -20,17 +32,17 @@ def describe_crossing(crossing: Crossing) -> str:
 
 
 def describe_price(price: Price) -> str:
-    """Say in a sentence what an evaluation must cost for the model with fewer of them to pay."""
+    """Return a sentence: from which cost of an evaluation on fewer of them pay off."""
     where = f"{price.family}, n = {price.size}"
     least, most = price.seconds.low, price.seconds.high
     if price.seconds.mean == 0:
-        doubt = f", surely where it takes more than {format_duration(most)}" if most else ""
+        doubt = f", certainly if it takes more than {format_duration(most)}" if most else ""
         return (
-            f"{where}: {price.thrifty} is better than {price.cheap} whatever an evaluation "
-            f"costs{doubt}."
+            f"{where}: {price.thrifty} is better than {price.cheap} at any cost of an "
+            f"evaluation{doubt}."
         )
     return (
-        f"{where}: {price.thrifty} pays against {price.cheap} where one evaluation takes more than "
+        f"{where}: {price.thrifty} is better than {price.cheap} if one evaluation takes more than "
         f"{format_duration(price.seconds.mean)} (95 % interval {format_duration(least)} to "
         f"{format_duration(most)})."
     )
@@ -49,10 +61,10 @@ def choose_prices(prices: Sequence[Price]) -> list[Price]:
 def format_estimate(
     estimate: Estimate | None, write: Callable[[float], str], *, spread: bool = False
 ) -> str:
-    """Return the mean, and where asked what is known of its bounds.
+    """Return the mean, and if asked what is known of its bounds.
 
-    "12,698 ±4%" is half of an interval, "60 (>56)" a population of which 56 was too few, "≤ 8" one
-    of which none smaller was run.
+    "12,698 ±4%" shows half of the interval, "60 (>56)" a population where 56 was too small, "≤ 8"
+    one where no smaller population was run, "900 (≥ 400)" an interval without an upper bound.
     """
     if estimate is None:
         return "–"
@@ -61,6 +73,8 @@ def format_estimate(
         return words
     if not estimate.known:
         return f"≤ {words}"
+    if math.isinf(estimate.high):
+        return f"{words} (≥ {write(estimate.low)})"
     if estimate.low < estimate.mean == estimate.high:
         return f"{words} (>{write(estimate.low)})"
     wide = (estimate.high - estimate.low) / 2 / (abs(estimate.mean) or 1.0)
@@ -71,24 +85,3 @@ def format_exponent(exponent: Estimate) -> str:
     """Return an exponent and half the width of its interval: "1.68 ±0.20"."""
     wide = f" ±{(exponent.high - exponent.low) / 2:.2f}" if exponent.known else ""
     return f"{exponent.mean:.2f}{wide}"
-
-
-def format_count(value: float) -> str:
-    """Return a whole number with separators."""
-    return f"{value:,.0f}"
-
-
-def format_seconds(value: float) -> str:
-    """Return two significant digits, and never an exponent."""
-    if value <= 0:
-        return "0"
-    digits = max(0, 1 - math.floor(math.log10(value)))
-    return f"{value:,.{digits}f}"
-
-
-def format_duration(seconds: float) -> str:
-    """Return a time in a unit that suits it: "7.0 µs", "12 s", "3.5 h"."""
-    for unit, scale in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
-        if seconds >= 1.5 * scale:
-            return f"{format_seconds(seconds / scale)} {unit}"
-    return f"{format_seconds(seconds / 1e-6)} µs"

@@ -1,8 +1,8 @@
-"""How cost grows: value = c·n^e fitted on logarithms, where models cross, and break-even prices.
+"""Scaling laws: value = c·n^e fitted on logarithms, where two laws cross, and break-even prices.
 
-Intervals are by bootstrap. Each resample draws runs (or instances) anew at each size, populations
-from their bracket, and the sizes' distances from the line anew among the sizes, so that both the
-noise of the runs and the misfit of the law widen them.
+Intervals are by bootstrap. Each resample draws runs (or instances) at each size, populations from
+their bracket, and the sizes' distances from the line among the sizes, so that both the noise of the
+runs and the misfit of the law widen the intervals.
 """
 
 import math
@@ -34,10 +34,11 @@ LAW_METRICS: Final[tuple[Metric, ...]] = (
 
 @dataclass(frozen=True)
 class Law:
-    """value = factor·n^exponent, for one problem family, model and metric."""
+    """value = factor·n^exponent, for one problem family, algorithm and metric."""
 
     family: str
-    model: str
+    name: str
+    """The algorithm's name in the study."""
     metric: Metric
     sizes: tuple[int, ...]
     factor: float
@@ -54,14 +55,14 @@ class Law:
 
 @dataclass(frozen=True)
 class Crossing:
-    """The size from which one model needs less of something than another."""
+    """The size from which one algorithm needs less of something than another."""
 
     family: str
     metric: Metric
     small: str
-    """The model that needs less below the crossing."""
+    """The algorithm that needs less below the crossing."""
     large: str
-    """The model that needs less above it."""
+    """The algorithm that needs less above it."""
     size: Estimate
     measured: bool
     """Whether the crossing is among the measured sizes, or beyond them."""
@@ -69,32 +70,32 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Price:
-    """The price of one evaluation at which two models cost the same, at one size."""
+    """The price of one evaluation at which two algorithms cost the same, at one size."""
 
     family: str
     size: int
     cheap: str
-    """The model with less CPU time, better below the price."""
+    """The algorithm with less CPU time, better below the price."""
     thrifty: str
-    """The model with fewer evaluations, better above the price."""
+    """The algorithm with fewer evaluations, better above the price."""
     seconds: Estimate
-    """CPU seconds an evaluation; 0 where the thrifty model is the cheap one too, at any price."""
+    """CPU seconds per evaluation; 0 where the thrifty algorithm is better at any price."""
 
 
 def fit_laws(rows: Sequence[Row]) -> list[Law]:
-    """Return a law for each family, model and metric that was measured at two sizes or more."""
+    """Return a law for each family, algorithm and metric measured at two sizes or more."""
     laws = []
-    for (family, model), mine in _group(rows).items():
+    for (family, name), mine in _group(rows).items():
         for metric in LAW_METRICS:
-            law = fit_law(family, model, metric, mine)
+            law = fit_law(family, name, metric, mine)
             if law:
                 laws.append(law)
     return laws
 
 
-def fit_law(family: str, model: str, metric: Metric, rows: Sequence[Row]) -> Law | None:
-    """Fit one law to the rows of a family and model, or return none where it cannot be."""
-    usable = [row for row in rows if row.samples[metric].mean() > 0]
+def fit_law(family: str, name: str, metric: Metric, rows: Sequence[Row]) -> Law | None:
+    """Fit one law to the rows of a family and algorithm; none with fewer than two sizes."""
+    usable = [row for row in rows if len(row.samples[metric]) and _mean(row, metric) > 0]
     if len(usable) < 2:
         return None
     sizes = np.log([row.size for row in usable])
@@ -106,21 +107,29 @@ def fit_law(family: str, model: str, metric: Metric, rows: Sequence[Row]) -> Law
     known = len(usable) > 2  # through two points there is always a line
     low, high = find_interval(lines[1:, 1]) if known else (math.nan, math.nan)
     first = usable[0]
-    as_in_paper = first.eda.replacement == first.eda.model.replacement
     return Law(
         family=family,
-        model=model,
+        name=name,
         metric=metric,
         sizes=tuple(row.size for row in usable),
         factor=math.exp(line[0]),
         exponent=Estimate(float(line[1]), low, high),
-        paper=find_exponent(first.problem, first.eda.model, metric) if as_in_paper else None,
+        paper=_find_paper_exponent(first, metric),
         lines=lines,
     )
 
 
+def _find_paper_exponent(row: Row, metric: Metric) -> float | None:
+    """Return the paper's exponent for a row that was measured as in the paper, or none."""
+    model = getattr(row.algorithm, "model", None)
+    if model is None or row.plan != "bisect":
+        return None
+    usual = getattr(row.algorithm, "replacement", "") == model.replacement
+    return find_exponent(row.problem, model, metric) if usual else None
+
+
 def find_crossings(laws: Sequence[Law]) -> list[Crossing]:
-    """Return where the evaluations and the CPU times of two models cross, family by family."""
+    """Return where the evaluations and the CPU times of two algorithms cross in each family."""
     found = []
     for one, other in combinations(laws, 2):
         alike = (one.family, one.metric) == (other.family, other.metric)
@@ -132,9 +141,9 @@ def find_crossings(laws: Sequence[Law]) -> list[Crossing]:
 
 
 def find_prices(rows: Sequence[Row]) -> list[Price]:
-    """Return the break-even price of an evaluation for each size and pair of models.
+    """Return the break-even price of an evaluation for each size and pair of algorithms.
 
-    There is none where it cannot be told which of the two needs fewer evaluations.
+    There is none where it is uncertain which of the two needs fewer evaluations.
     """
     prices = []
     cells: dict[tuple[str, int], list[Row]] = {}
@@ -145,14 +154,14 @@ def find_prices(rows: Sequence[Row]) -> list[Price]:
             thrifty, wasteful = sorted((one, other), key=lambda row: _mean(row, "evaluations"))
             seconds = _find_price(thrifty, wasteful)
             if seconds is not None:
-                prices.append(Price(family, size, wasteful.model, thrifty.model, seconds))
+                prices.append(Price(family, size, wasteful.name, thrifty.name, seconds))
     return prices
 
 
 def _find_price(thrifty: Row, wasteful: Row) -> Estimate | None:
-    """Return the price and its interval; none where the saving may be none at all.
+    """Return the price and its interval; none if there may be no saving.
 
-    Models share seeds and instances, so runs are drawn in pairs.
+    Algorithms share seeds and instances, so runs are drawn in pairs.
     """
     if not all(_is_known(row.estimate("evaluations")) for row in (thrifty, wasteful)):
         return None
@@ -174,14 +183,15 @@ def _resample(values: Values) -> Values:
 
 
 def _usable(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows of bisections that are done."""
-    return (row for row in rows if row.state == "done" and row.given is None)
+    """Yield the rows that are done and solved: of bisections, and of runs all of which solved."""
+    done = (row for row in rows if row.state == "done" and row.given is None)
+    return (row for row in done if row.plan != "runs" or row.solved == row.runs)
 
 
 def _group(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in _usable(rows):
-        groups.setdefault((row.family, row.model), []).append(row)
+        groups.setdefault((row.family, row.name), []).append(row)
     return groups
 
 
@@ -207,7 +217,7 @@ def _resample_logarithm(row: Row, metric: Metric) -> Values:
 
 
 def _resample_misfit(distances: Values) -> Values:
-    """Draw the sizes' distances from the line anew, widened as few of them ask for.
+    """Resample the sizes' distances from the line, widened if there are few sizes.
 
     By √(n/(n-2)) for the two parameters fitted, and by Student's t over the normal: bootstrap alone
     would cover 79 % instead of 95 % at three sizes.
@@ -225,7 +235,7 @@ def _cross(one: Law, other: Law) -> Crossing | None:
     """Return where two laws cross; none where they do not from the smallest size on.
 
     Beyond the largest size a crossing counts if it and its interval are within ten times that size;
-    one that may be anywhere among the sizes, or outside, says nothing and does not count.
+    one whose interval contains all sizes does not count.
     """
     if not (one.exponent.known and other.exponent.known):
         return None
@@ -245,8 +255,8 @@ def _cross(one: Law, other: Law) -> Crossing | None:
     return Crossing(
         family=one.family,
         metric=one.metric,
-        small=steep.model,
-        large=flat.model,
+        small=steep.name,
+        large=flat.name,
         size=Estimate(size, low, high),
         measured=measured,
     )
@@ -257,5 +267,5 @@ def _mean(row: Row, metric: Metric) -> float:
 
 
 def _own_seconds(row: Row) -> Values:
-    """Return the CPU times that are the model's own: without the fitness."""
+    """Return the CPU times of the algorithm alone: without the fitness."""
     return row.samples["cpu_total"] - row.samples["cpu_fitness"]

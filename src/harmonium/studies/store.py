@@ -4,7 +4,6 @@ One process writes (the driver), others may read at any time (write-ahead log). 
 transaction: after a crash, a kill or a full disk the file holds every trial that was appended.
 """
 
-import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
@@ -15,20 +14,24 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harmonium.specs import SpecError
+from harmonium.studies.database import DriverLock, StoreError, choose_mode, explain_errors
 from harmonium.studies.trial import Record, Status, Trial
 
-SCHEMA = 1
-"""Raised when tables change; `_MIGRATIONS` then says how an older file is brought up to it."""
+__all__ = ["SCHEMA", "Figures", "Outcome", "Overview", "Store", "StoreError", "Stored"]
+
+SCHEMA = 2
+"""Version of the tables; files of another version are refused."""
 
 _APPLICATION = 0x4861726D  # "Harm": marks our files among all SQLite files
 
 _TABLES = """
 CREATE TABLE study (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE environments (id INTEGER PRIMARY KEY, facts TEXT NOT NULL UNIQUE);
+CREATE TABLE frames (id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE);
 CREATE TABLE trials (
   key TEXT NOT NULL UNIQUE,
-  spec TEXT NOT NULL,
+  frame INTEGER NOT NULL REFERENCES frames (id),
+  seed INTEGER NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
   result TEXT NOT NULL,
   error TEXT NOT NULL,
@@ -42,17 +45,13 @@ CREATE TABLE traces (key TEXT PRIMARY KEY, columns BLOB NOT NULL) WITHOUT ROWID;
 """
 
 
-class StoreError(SpecError):
-    """A store that cannot be opened, read or written; one clear line."""
-
-
 class Figures(msgspec.Struct, frozen=True):
     """The numbers of a result that plans and summaries need."""
 
     solved: bool
     evaluations: int
     unique_evaluations: int
-    generations: int
+    generations: int | None
     cpu_seconds: dict[str, float]
 
 
@@ -75,7 +74,7 @@ class Stored(NamedTuple):
 
     key: str
     frame: str
-    """The specification as JSON, its seed cut out: the same for many trials."""
+    """The spec without the seed, as JSON; many trials share it."""
     seed: int
     status: Status
     result: dict[str, Any]
@@ -88,12 +87,12 @@ class Stored(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """What all stored trials come to, counted or not."""
+    """Totals of all stored trials, counted or not."""
 
     trials: int
     failed: int
     first: str
-    """When the first trial was started, and the last: UTC, ISO 8601; empty where there is none."""
+    """When the first trial was started, and the last: UTC, ISO 8601; empty without trials."""
     last: str
     cpu_seconds: float
     wall_seconds: float
@@ -107,24 +106,24 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
-        self._driver: sqlite3.Connection | None = None
-        self._environments: dict[str, int] = {}
+        self._lock: DriverLock | None = None
+        self._numbers: dict[str, int] = {}
+        """Row of each environment and frame, by its text."""
 
     @classmethod
     def create(cls, path: Path) -> "Store":
-        """Open a store for writing, made if it is not there; refuse a second writer."""
-        with _explained(path):
+        """Open a store for writing; create it if it does not exist, refuse a second writer."""
+        with explain_errors(path):
             if path.is_dir():
-                raise StoreError(f"{path}: is a folder; name a file with --store")
-            driver = _become_driver(path)
+                raise StoreError(f"{path}: is a folder; expected the file of a store")
+            lock = DriverLock(path)
             try:
                 connection = sqlite3.connect(path, isolation_level=None, timeout=5.0)
             except BaseException:
-                _driver_path(path).unlink(missing_ok=True)
-                driver.close()
+                lock.release()
                 raise
             store = cls(path, connection)
-            store._driver = driver
+            store._lock = lock
             try:
                 store._prepare()
             except BaseException:
@@ -136,10 +135,10 @@ class Store:
     def open(cls, path: Path) -> "Store":
         """Open a store for reading only, also while a driver writes."""
         if not path.is_file():
-            raise StoreError(f"{path}: there is no such store; `harmonium study run` makes one")
-        with _explained(path):
+            raise StoreError(f"{path}: there is no such file; expected the store of a study")
+        with explain_errors(path):
             connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?{_choose_mode(path)}",
+                f"{path.absolute().as_uri()}?{choose_mode(path)}",
                 uri=True,
                 isolation_level=None,
                 timeout=5.0,
@@ -167,32 +166,33 @@ class Store:
     def close(self) -> None:
         """Close the file; harmless when done twice."""
         self._connection.close()
-        if self._driver is not None:
-            with suppress(OSError):
-                _driver_path(self.path).unlink(missing_ok=True)
-            self._driver.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None  # from now on the file may be that of another driver
 
     def __len__(self) -> int:
         return int(self._select("SELECT count(*) FROM trials")[0][0])
 
     def append(self, trial: Trial, record: Record) -> Outcome:
-        """Add the record of a trial, all of it or nothing; a failed one may be written over."""
+        """Add the record of a trial, all of it or nothing; a failed one may be replaced."""
         trace = zlib.compress(msgspec.json.encode(record.trace), 1)
         result = msgspec.json.encode(record.result).decode()
-        with _explained(self.path), self._transaction():
+        environment = msgspec.json.encode(record.environment, order="sorted").decode()
+        with explain_errors(self.path), self._transaction():
             written = self._connection.execute(
-                "INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO "
+                "INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO "
                 "UPDATE SET status = excluded.status, result = excluded.result, "
                 "error = excluded.error, environment = excluded.environment, host = excluded.host, "
                 "started = excluded.started, wall_seconds = excluded.wall_seconds, "
                 "peak_memory = excluded.peak_memory WHERE status = 'failed'",
                 (
-                    *(trial.key, trial.spec, record.status, result, record.error),
-                    self._number_environment(record.environment),
+                    *(trial.key, self._number("frames", "spec", trial.frame), trial.seed),
+                    *(record.status, result, record.error),
+                    self._number("environments", "facts", environment),
                     *(record.host, record.started, record.wall_seconds, record.peak_memory),
                 ),
             )
-            if written.rowcount:  # not: it is done already, and stays as it is
+            if written.rowcount:  # otherwise it was done before, and is kept
                 self._connection.execute(
                     "INSERT OR REPLACE INTO traces VALUES (?, ?)", (trial.key, trace)
                 )
@@ -212,23 +212,21 @@ class Store:
     def rows(self) -> Iterator[Stored]:
         """Iterate over the stored trials in the order in which they ended."""
         environments: dict[str, dict[str, str]] = {}  # few, and the same for many trials
-        with _explained(self.path):
+        with explain_errors(self.path):
             for row in self._connection.execute(
-                "SELECT key, spec, status, result, error, facts, host, started, "
-                "wall_seconds, peak_memory FROM trials JOIN environments "
-                "ON environments.id = environment ORDER BY trials.rowid"
+                "SELECT key, spec, seed, status, result, error, facts, host, started, "
+                "wall_seconds, peak_memory FROM trials JOIN frames ON frames.id = frame "
+                "JOIN environments ON environments.id = environment ORDER BY trials.rowid"
             ):
-                key, spec, status, result, error, facts, *rest = row
+                key, frame, seed, status, result, error, facts, *rest = row
                 if facts not in environments:
                     environments[facts] = msgspec.json.decode(facts)
-                before, _, after = spec.rpartition('"seed":')  # no field behind it has that name
-                seed, _, after = after.partition(",")
                 yield Stored(
-                    *(key, before + after, int(seed), status, msgspec.json.decode(result), error),
+                    *(key, frame, seed, status, msgspec.json.decode(result), error),
                     *(environments[facts], *rest),
                 )
 
-    def trace(self, key: str) -> dict[str, list[Any]]:
+    def trace(self, key: str) -> dict[str, Any]:
         """Return the trace of a trial by column; empty for one that failed or is not there."""
         rows = self._select("SELECT columns FROM traces WHERE key = ?", (key,))
         return dict(msgspec.json.decode(zlib.decompress(rows[0][0]))) if rows else {}
@@ -240,13 +238,13 @@ class Store:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Let everything read inside be of one moment, whatever a driver writes meanwhile."""
-        with _explained(self.path):
+        """Read one state of the store inside the block, whatever a driver writes meanwhile."""
+        with explain_errors(self.path):
             self._connection.execute("BEGIN")
         try:
             yield
         finally:
-            with suppress(sqlite3.Error):  # nothing was written; what is wrong is told elsewhere
+            with suppress(sqlite3.Error):  # nothing was written; reading has reported the error
                 self._connection.execute("COMMIT")
 
     def overview(self) -> Overview:
@@ -271,7 +269,7 @@ class Store:
         )
 
     def version(self) -> str:
-        """Return a text that is another one whenever trials or the study have changed."""
+        """Return a text that changes whenever trials or the study change."""
         ((trials, failed),) = self._select(
             "SELECT count(*), count(*) FILTER (WHERE status = 'failed') FROM trials"
         )
@@ -279,26 +277,26 @@ class Store:
         return f"{trials}-{failed}-{noted:08x}"
 
     def describe(self) -> dict[str, str]:
-        """Return what is noted of the study: its name, seed, file …; empty for a new store."""
+        """Return what is noted of the study: name, study, text, folder; empty for a new store."""
         return dict(self._select("SELECT field, value FROM study"))
 
     def note(self, **facts: str) -> None:
         """Note facts of the study."""
-        with _explained(self.path), self._transaction():
+        with explain_errors(self.path), self._transaction():
             self._connection.executemany(
                 "INSERT OR REPLACE INTO study VALUES (?, ?)", facts.items()
             )
 
-    def _number_environment(self, environment: dict[str, str]) -> int:
-        """Return the number of an environment, written down when it is new."""
-        facts = msgspec.json.encode(environment, order="sorted").decode()
-        if facts not in self._environments:
+    def _number(self, table: str, column: str, text: str) -> int:
+        """Return the number of an environment or frame; add it if it is new."""
+        if text not in self._numbers:
             self._connection.execute(
-                "INSERT OR IGNORE INTO environments (facts) VALUES (?)", (facts,)
+                f"INSERT OR IGNORE INTO {table} ({column}) VALUES (?)",  # noqa: S608  # our names
+                (text,),
             )
-            rows = self._select("SELECT id FROM environments WHERE facts = ?", (facts,))
-            self._environments[facts] = int(rows[0][0])
-        return self._environments[facts]
+            query = f"SELECT id FROM {table} WHERE {column} = ?"  # noqa: S608
+            self._numbers[text] = int(self._select(query, (text,))[0][0])
+        return self._numbers[text]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -307,17 +305,17 @@ class Store:
             yield
             self._connection.execute("COMMIT")
         except BaseException:
-            self._environments.clear()
+            self._numbers.clear()
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
 
     def _select(self, query: str, values: tuple[object, ...] = ()) -> list[Any]:
-        with _explained(self.path):
+        with explain_errors(self.path):
             return self._connection.execute(query, values).fetchall()
 
     def _prepare(self) -> None:
-        """Make the tables of a new file, or check those of an old one."""
+        """Create the tables of a new file, or check those of an existing one."""
         (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if tables == 0:
             self._connection.execute("PRAGMA journal_mode = WAL")
@@ -328,21 +326,24 @@ class Store:
                 self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
         self._check()
         self._connection.execute("PRAGMA synchronous = FULL")
-        with self._transaction():  # a file that cannot be written is refused now, not after hours
+        with self._transaction():  # refuse a file that cannot be written now, not after hours
             self._connection.execute("UPDATE study SET value = value WHERE field = 'name'")
 
     def _check(self) -> None:
         (application,) = self._connection.execute("PRAGMA application_id").fetchone()
         (schema,) = self._connection.execute("PRAGMA user_version").fetchone()
         if application != _APPLICATION:
-            raise StoreError(f"{self.path}: this SQLite file is no store of a study")
+            raise StoreError(f"{self.path}: this SQLite file is not the store of a study")
         if schema > SCHEMA:
             raise StoreError(
                 f"{self.path}: written by a newer harmonium (schema {schema}; this one reads "
                 f"{SCHEMA}); update harmonium"
             )
         if schema < SCHEMA:
-            raise StoreError(f"{self.path}: has schema {schema}, which was never released")
+            raise StoreError(
+                f"{self.path}: written by an older harmonium (schema {schema}; this one reads "
+                f"{SCHEMA}); run the study again with a new store"
+            )
 
 
 def _make_outcome(
@@ -350,55 +351,3 @@ def _make_outcome(
 ) -> Outcome:
     figures = _read_figures.decode(result) if status == "done" else _NOTHING
     return Outcome(status, figures, peak_memory, wall_seconds, error)
-
-
-def _choose_mode(path: Path) -> str:
-    """Say how to open a file for reading. The log beside it is cleared away by who may write."""
-    if os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK):
-        return "mode=rw"
-    return "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
-
-
-def _driver_path(path: Path) -> Path:
-    whole = path.resolve()  # one lock for a store, by whatever name it is opened
-    return whole.with_name(whole.name + "-driver")
-
-
-def _become_driver(path: Path) -> sqlite3.Connection:
-    """Hold a lock beside the store as long as this process lives, or say who else does.
-
-    SQLite's own lock on a second, empty file: it works wherever the store does, and the system
-    lets go of it when a driver is killed. Readers never look at it.
-    """
-    connection = sqlite3.connect(_driver_path(path), isolation_level=None, timeout=0.0)
-    try:
-        connection.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        connection.close()
-        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-            raise StoreError(
-                f"{path}: another process is running a study on this store; wait until it ends"
-            ) from None
-        raise
-    return connection
-
-
-_REMEDIES = {
-    sqlite3.SQLITE_BUSY: "is locked by another program; close it and run again",
-    sqlite3.SQLITE_READONLY: "is read-only; a study has to write its store",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened; is its folder there, and may you write into it?",
-    sqlite3.SQLITE_NOTADB: "is no SQLite file, or a damaged one; name another with --store",
-    sqlite3.SQLITE_CORRUPT: "is damaged; recover what it holds with `sqlite3 FILE .recover`",
-    sqlite3.SQLITE_FULL: "the disk is full; what is stored is safe: make room and run again",
-    sqlite3.SQLITE_IOERR: "could not be written or read; what is stored is safe. Is the disk full?",
-}
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into one line that says what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        raise StoreError(f"{path}: {_REMEDIES.get(code, str(error))}") from error

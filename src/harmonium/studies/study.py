@@ -1,280 +1,233 @@
-"""Study files: TOML → Study → the cases to measure. Errors name the file and the key."""
+"""Studies: what to measure, built and checked in Python. `loading` reads them from TOML."""
 
-import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Meta
 
-from harmonium.importing import importable
-from harmonium.models import MODELS
-from harmonium.problems import PROBLEMS
-from harmonium.problems.custom import AnyProblem, Custom, check_problem, make_problem
-from harmonium.search import EDA, Stop
-from harmonium.specs import SpecError, make
-from harmonium.studies.plans import Bisect, Case, Even, Fixed, Plan
+from harmonium.algorithms import ALGORITHMS, Algorithm
+from harmonium.registry import importable
+from harmonium.runs import Stop
+from harmonium.specs import from_dict, make
+from harmonium.studies.cases import Case
+from harmonium.studies.families import Family, StudyError, locate
+from harmonium.studies.making import make_cases
+from harmonium.studies.naming import (
+    MAX_NAME_LENGTH,
+    Algorithms,
+    add_sources,
+    drop_sources,
+    name_algorithms,
+)
+from harmonium.studies.plans import PLANS, Bisect, StudyPlan
 
-Name = Annotated[str, Meta(min_length=1, max_length=200)]
-Positive = Annotated[int, Meta(ge=1)]
+if TYPE_CHECKING:
+    from harmonium.studies.result import StudyResult
 
-
-class ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model of a study and the EDA around it; a plain string is `model` alone."""
-
-    model: Name
-    name: Name | None = None
-    """How tables and charts call it; by default as it is written."""
-    replacement: Name | None = None
-    tournament: int = 2
-    pairing: Name = "any"
-
-
-class ProblemTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A problem of a study at several sizes."""
-
-    problem: Name
-    """`name:field=value,…` or `module:function:field=value,…`, without the length."""
-    sizes: Annotated[tuple[Positive, ...], Meta(min_length=1)]
-    runs: Positive = 30
-    """Runs that must all be solved, of each instance."""
-    instances: Positive | None = None
-    """How many instances, from 0 on; only for problems that have them."""
-    models: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
-    """Names of the models to try on it; by default all."""
-    bisect: dict[str, Any] | None = None
-    """What differs from the study's [bisect]."""
+MAX_SEED = 2**62
+"""Largest seed of a study: stores keep seeds as integers of 64 bits."""
 
 
-class GridTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Measure each of the given populations, instead of looking for the smallest."""
-
-    populations: Annotated[tuple[Even, ...], Meta(min_length=1)]
-
-
-class _StudyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The top of a study file; its tables are checked one by one, to be named in errors."""
-
-    name: Name
-    models: Annotated[tuple[str | dict[str, Any], ...], Meta(min_length=1)]
-    problems: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
-    description: str = ""
-    seed: Annotated[int, Meta(ge=0)] = 1
-    replacement: Name = "auto"
-    stop: dict[str, Any] = {}
-    bisect: dict[str, Any] | None = None
-    grid: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Study:
-    """What is to be measured: cases in order."""
+    """What to measure: families of problems, algorithms, and a plan.
+
+    Two studies are equal if their canonical JSON is, whether they were built in Python or loaded
+    from a TOML file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the study; a store holds the study of one name.
+    families : sequence of Family
+        Problems and sizes.
+    algorithms : dict or sequence
+        Algorithms by name. In a sequence their label is the name. A text stands for a model ("rbm")
+        or for an algorithm ("module:Class").
+    plan : Bisect, Grid or Runs
+        What to measure of each problem size and algorithm. `Bisect` and `Grid` set the population
+        of the algorithms, `Runs` takes them as they are.
+    seed : int
+        Seed of the first run; run r has seed + r - 1.
+    stop : Stop or dict, optional
+        A dict changes some of the stopping rules that suit each algorithm; a `Stop` sets all.
+    description : str
+        Shown in reports.
+    folder : path-like, optional
+        Where modules with custom problems, models and algorithms are found besides the import
+        path; by default the current folder.
+    text : str
+        The study file, for display.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> study = hm.Study(
+    ...     "traps",
+    ...     families=[hm.Family("trap:order=5", sizes=[20, 40], runs=30)],
+    ...     algorithms={"rbm": hm.EDA("rbm"), "boa": hm.EDA("boa", replacement="rtr")},
+    ... )
+    >>> len(study.cases)
+    4
+    >>> result = study.run("traps.db")  # doctest: +SKIP
+    >>> result.to_frame("summary")  # doctest: +SKIP
+    """
 
     name: str
-    description: str
-    seed: int
-    cases: tuple[Case, ...]
-    text: str
-    """The study file."""
-    folder: Path | None
-    """Where modules of the user's own are looked for."""
+    families: Sequence[Family]
+    algorithms: Algorithms
+    plan: StudyPlan = field(default_factory=Bisect)
+    seed: int = 1
+    stop: Stop | Mapping[str, Any] | None = None
+    description: str = ""
+    folder: Path | None = None
+    text: str = field(default="", repr=False)
+    cases: tuple[Case, ...] = field(init=False, repr=False)
+    """What is measured, in order."""
 
-
-def load_study(path: Path) -> Study:
-    """Read a study file, or say in one line what is wrong with it, and where."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise SpecError(f"{path}: cannot be read: {reason}") from None
-    return read_study(text, path.name, path.absolute().parent)
-
-
-def read_study(text: str, file: str, folder: Path | None) -> Study:
-    """Make the study of a TOML text; `file` is how errors call it."""
-    try:
-        plain = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{file}: is no TOML: {error}") from None
-    with importable(folder):
-        return _make_study(plain, text, file, folder)
-
-
-def _make_study(plain: dict[str, Any], text: str, file: str, folder: Path | None) -> Study:
-    top = _convert(plain, _StudyTable, file, "")
-    plans = _make_plans(top, file)
-    try:
-        stop = make(Stop, top.stop)
-    except SpecError as error:
-        raise SpecError(f"{file}: {error}") from error
-    edas = _make_edas(top, file, plans)
-    cases: list[Case] = []
-    seen: set[tuple[str, int]] = set()
-    for number, table in enumerate(top.problems):
-        where = f"problems[{number}]"
-        problem = _convert(table, ProblemTable, file, where)
-        for size in problem.sizes:
-            if (problem.problem, size) in seen:
-                raise SpecError(f"{file}: {where}.sizes: {problem.problem} has size {size} already")
-        seen |= {(problem.problem, size) for size in set(problem.sizes)}
-        chosen = _choose_models(problem, edas, file, where)
-        mine = plans
-        if problem.bisect is not None:
-            plan = _override(top, problem.bisect, file, f"{where}.bisect")
-            chosen = {
-                name: _located(
-                    file, f"{where}.bisect", partial(replace, eda, population=plan.first)
-                )
-                for name, eda in chosen.items()
+    def __post_init__(self) -> None:
+        self._check_fields()
+        folder = (Path() if self.folder is None else Path(self.folder)).absolute()
+        stop = self.stop.to_dict() if isinstance(self.stop, Stop) else dict(self.stop or {})
+        stop.pop("name", None)
+        checked = locate((), partial(make, Stop, stop))
+        stop = {name: getattr(checked, name) for name in stop}
+        with importable(folder):
+            named = name_algorithms(self.algorithms)
+            families = tuple(self.families)
+            seed = operator.index(self.seed)
+            cases = tuple(make_cases(families, named, self.plan, stop, seed))
+            changes = {
+                "families": families,
+                "algorithms": named,
+                "stop": stop,
+                "folder": folder,
+                "seed": seed,
+                "cases": cases,
             }
-            mine = [plan]
-        seeds = range(top.seed, top.seed + problem.runs)
-        cases += [
-            Case(problem.problem, size, instance, model, made, eda, stop, seeds, plan)
-            for size, made_instances in _make_sizes(problem, file, where, mine)
-            for model, eda in chosen.items()
-            for plan in mine
-            for instance, made in made_instances
-        ]
-    return Study(top.name, top.description, top.seed, tuple(cases), text, folder)
+            for name, value in changes.items():
+                object.__setattr__(self, name, value)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Study) and self.to_json() == other.to_json()
 
-def _make_plans(top: _StudyTable, file: str) -> Sequence[Plan]:
-    """Return the plan of each case: a bisection, or one for each population of the grid."""
-    if top.grid is not None and top.bisect is not None:
-        raise SpecError(f"{file}: has both [bisect] and [grid]; expected one of them")
-    if top.grid is not None:
-        table = _convert(top.grid, GridTable, file, "grid")
-        return [Fixed(population) for population in dict.fromkeys(table.populations)]
-    return [_convert(top.bisect or {}, Bisect, file, "bisect")]
+    def __hash__(self) -> int:
+        return hash(self.to_json())
 
+    @property
+    def definition(self) -> str:
+        """The study for display: the TOML text it was loaded from, otherwise its JSON."""
+        return self.text or msgspec.json.format(self.to_json(), indent=2)
 
-def _override(top: _StudyTable, table: dict[str, Any], file: str, where: str) -> Bisect:
-    """Return the bisection of one problem: the study's, but for what the problem says."""
-    if top.grid is not None:
-        raise SpecError(f"{file}: {where}: the study has a [grid]; leave it out")
-    return _convert({**(top.bisect or {}), **table}, Bisect, file, where)
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that decides which trials are run, in plain types.
 
-
-def _make_edas(top: _StudyTable, file: str, plans: Sequence[Plan]) -> dict[str, EDA]:
-    """Return the EDA of each model by its name in the study."""
-    smallest = min(plan.population if isinstance(plan, Fixed) else plan.first for plan in plans)
-    edas: dict[str, EDA] = {}
-    for number, entry in enumerate(top.models):
-        where = f"models[{number}]"
-        plain = {"model": entry} if isinstance(entry, str) else entry
-        table = _convert(plain, ModelTable, file, where)
-        name = table.name or table.model
-        if name in edas:
-            raise SpecError(f"{file}: {where}: a second model named {name!r}; give it a `name`")
-        settings: dict[str, Any] = {
-            "population": smallest,
-            "tournament": table.tournament,
-            "pairing": table.pairing,
-            "replacement": table.replacement or top.replacement,
+        The state of custom modules is not included: it is part of the trials.
+        """
+        assert isinstance(self.algorithms, Mapping)  # noqa: S101  # since `__post_init__`
+        assert isinstance(self.stop, Mapping)  # noqa: S101
+        return {
+            "name": self.name,
+            "description": self.description,
+            "seed": self.seed,
+            "plan": self.plan.to_dict(),
+            "stop": dict(self.stop),
+            "algorithms": [
+                {"name": name, "algorithm": drop_sources(algorithm.to_dict())}
+                for name, algorithm in self.algorithms.items()
+                if isinstance(algorithm, Algorithm)
+            ],
+            "families": [family.to_dict() for family in self.families],
         }
-        model = _located(file, where, partial(MODELS.parse, table.model))
-        edas[name] = _located(file, where, partial(EDA, model, **settings))
-    return edas
 
+    def to_json(self) -> str:
+        """Return the canonical JSON of the study: every field, sorted keys."""
+        return msgspec.json.encode(self.to_dict(), order="sorted").decode()
 
-def _choose_models(
-    problem: ProblemTable, edas: Mapping[str, EDA], file: str, where: str
-) -> dict[str, EDA]:
-    for name in problem.models or ():
-        if name not in edas:
-            raise SpecError(
-                f"{file}: {where}.models: unknown model {name!r}; known: {', '.join(edas)}"
-            )
-    return {name: edas[name] for name in problem.models or edas}
-
-
-Instances = Sequence[tuple[int | None, AnyProblem]]
-
-
-def _make_sizes(
-    table: ProblemTable, file: str, where: str, plans: Sequence[Plan]
-) -> Iterator[tuple[int, Instances]]:
-    """Yield each size of a problem with its instances."""
-    name, settings = _located(file, f"{where}.problem", lambda: PROBLEMS.split(table.problem))
-    _located(file, f"{where}.problem", lambda: check_problem(name, {**settings, "length": 1}))
-    if "length" in settings:
-        raise SpecError(f"{file}: {where}.problem: names a length; list it in `sizes` instead")
-    known = {field.name for field in fields(PROBLEMS[name])} if name in PROBLEMS else {"instance"}
-    if table.instances and "instance" not in known:
-        raise SpecError(f"{file}: {where}.instances: {name} has no instances; leave it out")
-    if table.instances and "instance" in settings:
-        raise SpecError(f"{file}: {where}.instances: the problem names an instance already")
-    if len(set(table.sizes)) < len(table.sizes):
-        raise SpecError(f"{file}: {where}.sizes: names a size twice")
-    for number, size in enumerate(table.sizes):
-        lengths = {**settings, "length": size}
-        variants: list[tuple[int | None, dict[str, Any]]] = (
-            [(instance, {**lengths, "instance": instance}) for instance in range(table.instances)]
-            if table.instances
-            else [(None, lengths)]
-        )
-        here = f"{where}.sizes[{number}]"
-        made = [
-            (instance, _located(file, here, partial(make_problem, name, variant)))
-            for instance, variant in variants
+    @classmethod
+    def from_json(cls, text: str, *, folder: Path | None = None, toml: str = "") -> "Study":
+        """Make a study again from what `to_json` returned."""
+        plain = msgspec.json.decode(text)
+        families = [
+            Family(**{**family, "plan": family["plan"] and _read_plan(family["plan"])})
+            for family in plain["families"]
         ]
-        if any(isinstance(plan, Bisect) for plan in plans):
-            for _, problem in made:
-                _located(file, here, partial(_check_optimum, problem))
-        yield size, made
+        with importable(folder):
+            algorithms = {
+                entry["name"]: ALGORITHMS.from_dict(add_sources(entry["algorithm"]))
+                for entry in plain["algorithms"]
+            }
+        parts = {
+            "families": families,
+            "algorithms": algorithms,
+            "plan": _read_plan(plain["plan"]),
+        }
+        return cls(**{**plain, **parts}, folder=folder, text=toml)
 
+    def run(
+        self,
+        path: str | Path,
+        engine: str = "processes",
+        workers: int | None = None,
+        *,
+        scheduler: str | None = None,
+        retry_failed: bool = False,
+    ) -> "StudyResult":
+        """Run what the store at `path` does not hold yet, and return the whole result.
 
-def _check_optimum(problem: AnyProblem) -> None:
-    """Refuse to bisect where nothing counts as solved.
+        Parameters
+        ----------
+        path : path-like
+            The store, an SQLite file; it is created if it does not exist.
+        engine : str
+            "serial" (this process), "processes" or "dask". Results do not depend on it.
+        workers : int, optional
+            Worker processes; by default one for each core.
+        scheduler : str, optional
+            Address of a Dask scheduler, such as "tcp://host:8786".
+        retry_failed : bool
+            Whether to run trials again that are stored as failed.
 
-    Problems of harmonium are not asked: an NK landscape would have to look for its optimum, and the
-    run that does so tells the driver.
-    """
-    if not isinstance(problem, Custom):
-        return
-    try:
-        optimum = problem.optimum
-    except Exception as error:
-        raise SpecError(
-            f"the optimum of {problem} raised {type(error).__name__}: {error}"
-        ) from error
-    if optimum is None:
-        raise SpecError(
-            f"the optimum of {problem} is None, but a bisection needs one to tell what is solved; "
-            "expected a number, or measure given populations with [grid]"
+        Returns
+        -------
+        StudyResult
+
+        Raises
+        ------
+        SpecError
+            If the store holds another study, or cannot be written.
+        Stopped
+            After Ctrl-C; trials that have ended are stored, and the next call continues.
+        """
+        from harmonium.studies.result import run_study  # noqa: PLC0415  # it imports this module
+
+        return run_study(
+            self, path, engine, workers, scheduler=scheduler, retry_failed=retry_failed
         )
 
+    def _check_fields(self) -> None:
+        """Raise if a field has an invalid value."""
+        named = isinstance(self.name, str) and 1 <= len(self.name) <= MAX_NAME_LENGTH
+        families = self.families
+        listed = isinstance(families, Sequence) and len(families) > 0
+        known = listed and all(isinstance(family, Family) for family in families)
+        whole = hasattr(self.seed, "__index__") and not isinstance(self.seed, bool)
+        checks = {
+            "name": (named, f"a text of 1 to {MAX_NAME_LENGTH} characters"),
+            "families": (known, "a list of Family objects, at least one"),
+            "plan": (isinstance(self.plan, StudyPlan), "a Bisect, Grid or Runs"),
+            "seed": (whole and 0 <= self.seed <= MAX_SEED, f"an integer ≥ 0 and ≤ {MAX_SEED:,}"),
+            "stop": (isinstance(self.stop, Stop | Mapping | None), "a Stop or a dict"),
+            "description": (isinstance(self.description, str), "a text"),
+        }
+        for name, (valid, expected) in checks.items():
+            if not valid:
+                raise StudyError((), f"{name} is {getattr(self, name)!r}; expected {expected}")
 
-T = TypeVar("T")
-Table = TypeVar("Table", bound=msgspec.Struct)
 
-
-def _located(file: str, where: str, action: Callable[[], T]) -> T:
-    """Do something; put file and key before what is wrong with a spec."""
-    try:
-        return action()
-    except SpecError as error:
-        raise SpecError(f"{file}: {where}: {error}") from error
-
-
-def _convert(plain: object, kind: type[Table], file: str, where: str) -> Table:
-    """Make a struct of plain values, or name file, key and expectation in one line."""
-    try:
-        return msgspec.convert(plain, kind)
-    except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `$")
-        key = (where + path.rstrip("`").replace("[...]", "")).lstrip(".")
-        unknown = re.fullmatch(r"Object contains unknown field `(.*)`", message)
-        if unknown:
-            known = ", ".join(field.encode_name for field in msgspec.structs.fields(kind))
-            message = f"unknown key {unknown[1]!r}; known: {known}"
-        missing = re.fullmatch(r"Object missing required field `(.*)`", message)
-        if missing:
-            message = f"{missing[1]} is missing"
-        message = message.replace("`", "").replace(" | null", "").replace("object", "table")
-        raise SpecError(f"{file}: {key}: {message}" if key else f"{file}: {message}") from None
+def _read_plan(plain: Mapping[str, Any]) -> StudyPlan:
+    return from_dict(PLANS[plain["name"]], plain)

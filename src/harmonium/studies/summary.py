@@ -1,8 +1,8 @@
-"""What a study shows: a row for each problem size and model, with intervals by bootstrap."""
+"""The rows of a study: one for each problem size and algorithm, with bootstrap intervals."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, Literal, get_args
@@ -10,15 +10,15 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.algorithms import Algorithm
 from harmonium.problems import AnyProblem
-from harmonium.search import EDA
 from harmonium.studies.plans import Fixed, Measured, State, Walk
 from harmonium.studies.store import Outcome
 
 RESAMPLES = 2000
 LEVEL = 0.95
-FEWEST = 4
-"""Of fewer the bootstrap knows too little: their resamples hardly differ."""
+MIN_BOOTSTRAP_SAMPLES = 4
+"""Fewer samples get no interval: their resamples hardly differ."""
 
 Metric = Literal[
     "population",
@@ -39,7 +39,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean and its 95 % interval; a bound that is not known is NaN."""
+    """A mean and its 95 % interval; an unknown bound is NaN."""
 
     mean: float
     low: float
@@ -53,19 +53,21 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Row:
-    """One problem size and model: what was found over all its instances and runs."""
+    """One problem size and algorithm: what was found over all its instances and runs."""
 
     family: str
     size: int
-    model: str
+    name: str
+    """The algorithm's name in the study."""
     problem: AnyProblem
     """At this size; the first of its instances."""
-    eda: EDA
+    algorithm: Algorithm
+    """As in the study; a bisection or grid replaces its population."""
     given: int | None
-    """The population of a grid; none for a bisection, which finds it."""
+    """The population of a grid; none for other plans."""
     state: State
     reason: str
-    """Why it is not done, or not to the full tolerance; empty otherwise."""
+    """Why it is not done, or why the tolerance was not reached; empty otherwise."""
     instances: int
     instances_done: int
     runs: int
@@ -76,13 +78,40 @@ class Row:
     brackets: Values
     """Of each instance, the share of the population down to the largest that failed."""
     bounded: bool = True
-    """Whether a smaller population failed, in each instance; if not, "≤" is all that is known."""
+    """Whether a smaller population failed, in each instance; if not, only "≤" is known."""
+    plan: str = "bisect"
+    """Name of the plan: "bisect", "grid" or "runs"."""
+    costs: Values = field(default_factory=lambda: np.empty((0, 2)))
+    """Evaluations and solved runs of each independent unit, shape (units, 2)."""
+
+    @property
+    def success_rate(self) -> float | None:
+        """Solved runs, as a share of all; none until the row is done."""
+        return self.solved / self.runs if self.state == "done" else None
+
+    @property
+    def expected_evaluations(self) -> Estimate | None:
+        """Expected evaluations until a run solves the problem, if failed runs are repeated.
+
+        It is the number of evaluations of all runs, divided by the number of solved runs. None
+        until the row is done, and if no run was solved. A bound is infinite if resamples have no
+        solved run.
+        """
+        evaluations, solved = self.costs.sum(axis=0)
+        if self.state != "done" or not solved:
+            return None
+        mean = float(evaluations / solved)
+        if len(self.costs) < MIN_BOOTSTRAP_SAMPLES:
+            return Estimate(mean, math.nan, math.nan)
+        resampled = draw_weights(len(self.costs)) @ self.costs
+        with np.errstate(divide="ignore"):
+            return Estimate(mean, *find_interval(resampled[:, 0] / resampled[:, 1]))
 
     def estimate(self, metric: Metric) -> Estimate | None:
-        """Return mean and interval of a metric, or none where nothing was measured.
+        """Return mean and interval of a metric, or none if nothing was measured.
 
-        Few runs or instances have no interval: both bounds are NaN. One population has its bracket,
-        whose lower bound is NaN where no smaller one was run.
+        Fewer than four runs or instances have no interval: both bounds are NaN. The interval of one
+        population is its bracket, whose lower bound is NaN if no smaller one was run.
         """
         values = self.samples[metric]
         if not len(values):
@@ -93,7 +122,7 @@ class Row:
         if metric == "population" and self.instances == 1:
             low = mean * (1 - float(self.brackets[0])) if self.bounded else math.nan
             return Estimate(mean, low, mean)
-        if len(values) < FEWEST:
+        if len(values) < MIN_BOOTSTRAP_SAMPLES:
             return Estimate(mean, math.nan, math.nan)
         return Estimate(mean, *find_interval(draw_weights(len(values)) @ values))
 
@@ -109,21 +138,21 @@ def find_interval(resampled: Values) -> tuple[float, float]:
 def draw_weights(count: int) -> Values:
     """Return the share of each of `count` values in each bootstrap sample: (RESAMPLES, count).
 
-    They are the same every time, so that tables do not tremble.
+    They are the same every time, so that tables do not change between calls.
     """
     rng = np.random.default_rng(count)
     return rng.multinomial(count, np.full(count, 1 / count), RESAMPLES) / count
 
 
 def summarize(walks: Iterable[Walk]) -> list[Row]:
-    """Return a row for each problem size and model, and on a grid each population, in order."""
+    """Return a row for each problem size and algorithm, and on a grid each population."""
     return [_summarize(group) for group in group_walks(walks)]
 
 
 def group_walks(walks: Iterable[Walk]) -> list[list[Walk]]:
     """Return the walks of each row together: one for each instance."""
     groups = groupby(
-        walks, lambda walk: (walk.case.family, walk.case.size, walk.case.model, walk.case.plan)
+        walks, lambda walk: (walk.case.family, walk.case.size, walk.case.name, walk.case.plan)
     )
     return [list(group) for _, group in groups]
 
@@ -135,9 +164,9 @@ def _summarize(walks: Sequence[Walk]) -> Row:
     return Row(
         family=case.family,
         size=case.size,
-        model=case.model,
+        name=case.name,
         problem=case.problem,
-        eda=case.eda,
+        algorithm=case.algorithm,
         given=case.plan.population if isinstance(case.plan, Fixed) else None,
         state=state,
         reason=reason,
@@ -146,13 +175,15 @@ def _summarize(walks: Sequence[Walk]) -> Row:
         runs=len(case.seeds) * len(walks),
         solved=sum(outcome.figures.solved for found in measured for outcome in found.outcomes),
         samples={metric: _sample(metric, measured) for metric in METRICS},
-        brackets=np.array([1 - found.low / found.population for found in measured]),
+        brackets=np.array([_bracket(found) for found in measured]),
         bounded=all(found.bounded for found in measured),
+        plan=case.plan.name,
+        costs=_sum_costs(measured),
     )
 
 
 def _judge(walks: Sequence[Walk]) -> tuple[State, str]:
-    """Return the state of instances together, and why they are not done."""
+    """Return the common state of instances, and why they are not done."""
     states = {walk.state for walk in walks}
     if "failed" in states:
         return "failed", next(walk.error for walk in walks if walk.error)
@@ -169,17 +200,39 @@ def _judge(walks: Sequence[Walk]) -> tuple[State, str]:
 
 def _sample(metric: Metric, measured: Sequence[Measured]) -> Values:
     if metric == "population":
-        return np.array([found.population for found in measured], dtype=float)
+        populations = [found.population for found in measured if found.population is not None]
+        return np.array(populations, dtype=float)
     read = _READERS[metric]
-    values = [np.array(list(map(read, found.outcomes)), dtype=float) for found in measured]
-    return values[0] if len(values) == 1 else np.array([runs.mean() for runs in values])
+    values = [[read(outcome) for outcome in found.outcomes] for found in measured]
+    if any(value is None for runs in values for value in runs):  # no such thing: no generations
+        return np.empty(0)
+    arrays = [np.array(runs, dtype=float) for runs in values]
+    return arrays[0] if len(arrays) == 1 else np.array([runs.mean() for runs in arrays])
+
+
+def _bracket(found: Measured) -> float:
+    """Return the share of the population down to the largest that failed."""
+    if found.population is None or found.low is None:
+        return 0.0
+    return 1 - found.low / found.population
+
+
+def _sum_costs(measured: Sequence[Measured]) -> Values:
+    """Return evaluations and solved runs of each run of one instance, or of each instance."""
+    units = [
+        np.array([(one.figures.evaluations, one.figures.solved) for one in found.outcomes], float)
+        for found in measured
+    ]
+    if len(units) == 1:
+        return units[0]
+    return np.array([unit.sum(axis=0) for unit in units]).reshape(-1, 2)
 
 
 def _read_seconds(phase: str) -> Callable[[Outcome], float]:
     return lambda outcome: outcome.figures.cpu_seconds[phase]
 
 
-_READERS: Final[dict[Metric, Callable[[Outcome], float]]] = {
+_READERS: Final[dict[Metric, Callable[[Outcome], float | None]]] = {
     "evaluations": lambda outcome: outcome.figures.evaluations,
     "unique_evaluations": lambda outcome: outcome.figures.unique_evaluations,
     "generations": lambda outcome: outcome.figures.generations,

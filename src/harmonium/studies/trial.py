@@ -1,4 +1,4 @@
-"""A trial: one run of one EDA on one problem, wherever it is run, and the record it leaves."""
+"""A trial: one run of one algorithm on one problem, and the record that it leaves."""
 
 import hashlib
 import platform
@@ -10,105 +10,118 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from harmonium.algorithms import ALGORITHMS, Algorithm
+from harmonium.blas import one_blas_thread
 from harmonium.environment import describe_environment
-from harmonium.importing import importable
 from harmonium.interrupts import is_interrupt
-from harmonium.models import MODELS
-from harmonium.problems.custom import AnyProblem, problem_from_dict, problem_to_dict
-from harmonium.search import EDA, Generation, Result, Stop, run
-from harmonium.search.threads import one_blas_thread
+from harmonium.problems import PROBLEMS, AnyProblem
+from harmonium.registry import importable
+from harmonium.runs import Result, Stop, run
+from harmonium.runs.trace import to_columns
 from harmonium.specs import Spec, SpecError, from_dict, to_json
 
-ALGORITHM = 1
-"""Raised when the same specification gives other results than before; part of every key."""
+VERSION = 2
+"""Version of the results: raised when the same spec gives other results. Part of every key."""
 
 Status = Literal["done", "failed"]
 
 
+class _Frame(msgspec.Struct, frozen=True):
+    """A spec without its seed, the parts already encoded; fields are sorted by name."""
+
+    algorithm: msgspec.Raw
+    problem: msgspec.Raw
+    stop: msgspec.Raw
+    version: int
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    """A whole spec, the parts already encoded; fields are sorted by name."""
+
+    algorithm: msgspec.Raw
+    problem: msgspec.Raw
+    seed: int
+    stop: msgspec.Raw
+    version: int
+
+
+_encoder = msgspec.json.Encoder()
+
+
 @dataclass(frozen=True)
 class Trial:
-    """One run; its key is the hash of its specification."""
+    """One run; its key is the hash of its spec."""
 
     problem: AnyProblem
-    eda: EDA
+    algorithm: Algorithm
     stop: Stop
     seed: int
 
     @cached_property
     def spec(self) -> str:
         """Everything that decides the result, as canonical JSON: every field, sorted keys."""
-        return str(self.seed).join(self._frame)
+        return _encode_spec(self._parts, self.seed).decode()
 
-    @property
-    def _frame(self) -> tuple[str, str]:
-        """The specification before and after the seed."""
-        return (
-            f'{{"algorithm":{ALGORITHM},"eda":{_encode(self.eda)},"problem":'
-            f'{_encode_problem(self.problem)},"seed":',
-            f',"stop":{_encode(self.stop)}}}',
-        )
-
-    def repeat(self, seeds: Iterable[int]) -> Iterator["Trial"]:
-        """Yield the same trial with other seeds, specified and hashed at once: there are many."""
-        before, after = self._frame
-        begun = hashlib.sha256(before.encode())
-        for seed in seeds:
-            trial = Trial(self.problem, self.eda, self.stop, seed)
-            rest = f"{seed}{after}"
-            whole = begun.copy()
-            whole.update(rest.encode())
-            vars(trial).update(spec=before + rest, key=whole.hexdigest())
-            yield trial
+    @cached_property
+    def frame(self) -> str:
+        """The spec without the seed, as canonical JSON; many trials share it."""
+        return _encoder.encode(self._parts).decode()
 
     @cached_property
     def key(self) -> str:
-        """The SHA-256 of the specification, 64 hexadecimal digits."""
+        """The SHA-256 of the spec, 64 hexadecimal digits."""
         return hashlib.sha256(self.spec.encode()).hexdigest()
 
+    def repeat(self, seeds: Iterable[int]) -> Iterator["Trial"]:
+        """Yield the trial with other seeds; the parts that they share are encoded only once."""
+        parts, frame = self._parts, self.frame
+        for seed in seeds:
+            trial = Trial(self.problem, self.algorithm, self.stop, seed)
+            key = hashlib.sha256(_encode_spec(parts, seed)).hexdigest()
+            vars(trial).update(frame=frame, key=key)
+            yield trial
 
-@lru_cache(1024)
-def _encode(spec: Spec) -> str:
-    return to_json(spec)
+    @property
+    def _parts(self) -> _Frame:
+        specs: tuple[Spec, ...] = (self.algorithm, self.problem, self.stop)
+        algorithm, problem, stop = (msgspec.Raw(to_json(spec).encode()) for spec in specs)
+        return _Frame(algorithm, problem, stop, VERSION)
 
 
-def _encode_problem(problem: AnyProblem) -> str:
-    if isinstance(problem, Spec):
-        return _encode(problem)
-    # Not cached: settings of the user's own may be equal and yet differ, as 1 and true do.
-    return msgspec.json.encode(problem_to_dict(problem), order="sorted").decode()
+def _encode_spec(parts: _Frame, seed: int) -> bytes:
+    return _encoder.encode(_Spec(parts.algorithm, parts.problem, seed, parts.stop, parts.version))
 
 
 def read_trial(spec: str) -> Trial:
-    """Make a trial again from its specification."""
+    """Make a trial again from its spec."""
     plain = msgspec.json.decode(spec)
-    if plain["algorithm"] != ALGORITHM:
+    if plain["version"] != VERSION:
         raise SpecError(
-            f"a trial of algorithm {plain['algorithm']}, but this harmonium runs {ALGORITHM}; "
-            "install the same version everywhere"
+            f"a trial of version {plain['version']}, but this harmonium runs version {VERSION}; "
+            "install the same harmonium everywhere"
         )
-    eda = dict(plain["eda"], model=MODELS.from_dict(plain["eda"]["model"]))
     return Trial(
-        problem=problem_from_dict(plain["problem"]),
-        eda=from_dict(EDA, eda),
+        problem=PROBLEMS.from_dict(plain["problem"]),
+        algorithm=ALGORITHMS.from_dict(plain["algorithm"]),
         stop=from_dict(Stop, plain["stop"]),
         seed=plain["seed"],
     )
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What a trial leaves behind; travels from a worker as JSON."""
+    """What a trial leaves; a worker sends it as JSON."""
 
     status: Status
     result: dict[str, Any]
     """As `Result.to_dict`; empty for a trial that failed."""
-    trace: dict[str, list[Any]]
-    """Column by column, a value a generation."""
+    trace: dict[str, Any]
+    """As `runs.trace.to_columns` returns it; empty for a trial that failed."""
     error: str
     """The traceback of a trial that failed."""
     environment: dict[str, str]
@@ -117,13 +130,13 @@ class Record(msgspec.Struct, frozen=True):
     """UTC, ISO 8601."""
     wall_seconds: float
     peak_memory: int
-    """Bytes resident at most in the worker while the trial ran (kernels and libraries included)."""
+    """Peak of resident bytes of the worker during the trial, kernels and libraries included."""
 
 
 def execute(spec: str, folder: str | None) -> bytes:
-    """Run the trial of this specification and return its record as JSON.
+    """Run the trial of a spec and return its record as JSON.
 
-    What the problem raises is part of the record. `folder` is where modules of the user's own are.
+    An error of the problem or algorithm is part of the record. `folder` holds modules of the user.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     _reset_peak_memory()
@@ -132,8 +145,8 @@ def execute(spec: str, folder: str | None) -> bytes:
     try:
         with importable(None if folder is None else Path(folder)), one_blas_thread():
             trial = read_trial(spec)
-            result = run(trial.problem, trial.eda, stop=trial.stop, seed=trial.seed)
-    except (Exception, SystemExit) as raised:  # noqa: BLE001  # the user's, for the record
+            result = run(trial.problem, trial.algorithm, stop=trial.stop, seed=trial.seed)
+    except (Exception, SystemExit) as raised:  # noqa: BLE001  # of the user's code: recorded
         if is_interrupt(raised):
             raise KeyboardInterrupt from None
         error = traceback.format_exc().encode("utf-8", "backslashreplace").decode()
@@ -141,7 +154,7 @@ def execute(spec: str, folder: str | None) -> bytes:
         Record(
             status="failed" if result is None else "done",
             result={} if result is None else result.to_dict(),
-            trace={} if result is None else turn_trace(result.trace),
+            trace={} if result is None else to_columns(result.trace),
             error=error,
             environment=describe_environment(),
             host=platform.node(),
@@ -153,7 +166,7 @@ def execute(spec: str, folder: str | None) -> bytes:
 
 
 def fail(error: str) -> Record:
-    """Return the record of a trial that nobody could run to its end."""
+    """Return the record of a trial that could not be run to its end."""
     return Record(
         status="failed",
         result={},
@@ -173,32 +186,21 @@ def write_record(record: Record) -> bytes:
 
 
 def read_record(text: bytes) -> Record:
-    """Read what `write_record` gave."""
+    """Read what `write_record` returned."""
     return msgspec.json.decode(text, type=Record)
-
-
-def turn_trace(trace: tuple[Generation, ...]) -> dict[str, list[Any]]:
-    """Return a trace by column; facts of the model are columns too, null where there are none."""
-    columns: dict[str, list[Any]] = {
-        name: [getattr(row, name) for row in trace]
-        for name in ("generation", "evaluations", "best", "mean")
-    }
-    for fact in dict.fromkeys(fact for row in trace for fact in row.facts):
-        columns[fact] = [row.facts.get(fact) for row in trace]
-    return columns
 
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def _reset_peak_memory() -> None:
-    """Forget the peak of earlier trials in this process, where the system can (Linux)."""
+    """Reset the peak of this process, where the system supports it (Linux)."""
     with suppress(OSError):
         _CLEAR.write_text("5", encoding="ascii")
 
 
 def _read_peak_memory() -> int:
-    """Return the peak of resident memory in bytes, 0 where the system does not tell."""
+    """Return the peak of resident memory in bytes, 0 where the system does not report it."""
     with suppress(OSError):
         peak = re.search(r"VmHWM:\s*(\d+) kB", _STATUS.read_text(encoding="ascii"))
         if peak:

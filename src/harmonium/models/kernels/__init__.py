@@ -1,1 +1,1 @@
-"""Arrays in, arrays out: the compiled inner loops of the models."""
+"""The compiled inner loops of the models; they take and return arrays."""

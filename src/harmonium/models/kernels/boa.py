@@ -1,6 +1,6 @@
 """Greedy Bayesian networks by BIC: structure, conditional tables, ancestral sampling.
 
-Bits come as rows (N, n) uint8. The state of a row for a child is 2·configuration + child's bit;
+Bits are rows (N, n) of uint8. The state of a row for a child is 2·configuration + child's bit;
 bit t of the configuration is the child's parent t.
 """
 
@@ -18,10 +18,10 @@ Numbers = NDArray[np.float64]
 
 @jit
 def build(rows: Bits, max_parents: int) -> tuple[Indices, Indices, States]:
-    """Add the edge with the largest gain in BIC, Eq. (1), no cycles, until none gains.
+    """Add the edge with the largest gain in BIC, Eq. (1), without cycles, while one has a gain.
 
-    Return the parents of each child, (n, max_parents), how many there are, (n,), and the state of
-    every row for every child, (n, N).
+    Return the parents of each child (n, max_parents), their number (n,), and the state of every row
+    for every child (n, N).
     """
     count, n = rows.shape
     columns = np.ascontiguousarray(rows.T)
@@ -32,7 +32,7 @@ def build(rows: Bits, max_parents: int) -> tuple[Indices, Indices, States]:
     counts = np.empty((1 << max_parents, n), np.int32)
     above = np.zeros((n, n), np.bool_)  # above[a, d]: a is d or an ancestor of d
     gains = np.empty((n, n))  # gains[child, parent]
-    best = np.empty(n, np.int64)  # of each child, the parent with the largest gain
+    best = np.empty(n, np.int64)  # the parent with the largest gain, for each child
     for child in range(n):
         above[child, child] = True
         score_parents(rows, states[child], 0, plogp, counts, gains[child])
@@ -59,7 +59,7 @@ def build(rows: Bits, max_parents: int) -> tuple[Indices, Indices, States]:
 
 @jit
 def _find_best(gains: Numbers, best: Indices) -> int:
-    """Return the child whose best parent gains most."""
+    """Return the child whose best parent has the largest gain."""
     child = 0
     for other in range(1, len(best)):
         if gains[other, best[other]] > gains[child, best[child]]:
@@ -85,7 +85,7 @@ def score_parents(
     counts: NDArray[np.int32],
     gains: Numbers,
 ) -> None:
-    """Write into `gains` (n,) what each candidate would add to the BIC as parent number known + 1.
+    """Write into `gains` (n,) the gain in BIC of each candidate as parent number known + 1.
 
     With counts c, -H(X|Π)·N = Σ c(x,π)·log2 c(x,π) - Σ c(π)·log2 c(π), from Eq. (2). All candidates
     are counted in one pass: the bits of a row are added to the counters of its state.
@@ -117,7 +117,7 @@ def score_parents(
 
 @jit
 def _join(above: NDArray[np.bool_], gains: Numbers, best: Indices, parent: int, child: int) -> None:
-    """Put all above `parent` above all below `child`, and forbid what would close a cycle."""
+    """Make ancestors of `parent` those of the descendants of `child`; forbid edges for cycles."""
     n = len(above)
     for ancestor in range(n):
         if not above[ancestor, parent]:
@@ -131,9 +131,9 @@ def _join(above: NDArray[np.bool_], gains: Numbers, best: Indices, parent: int, 
 
 @jit
 def tabulate_conditionals(states: States, known: Indices) -> tuple[NDArray[np.float32], Indices]:
-    """Return P(child = 1 | configuration) of all children in one array, and where each begins.
+    """Return P(child = 1 | configuration) of all children in one array, and where each starts.
 
-    A configuration never seen gets the child's marginal.
+    A configuration without rows gets the marginal of the child.
     """
     n, count = states.shape
     first = np.zeros(n + 1, np.int64)
@@ -182,7 +182,7 @@ def sample(
     first: Indices,
     key: np.uint64,
 ) -> Bits:
-    """Draw `count` rows, child after child in topological order."""
+    """Draw `count` rows, one child after another in topological order."""
     n = len(known)
     columns = np.empty((n, count), np.uint8)
     configuration = np.empty(count, np.uint32)

@@ -1,7 +1,7 @@
-"""A counter-based random stream: the draw for (key, index) is a hash, with no state in between.
+"""A counter-based random stream: the draw for (key, index) is a hash; there is no state.
 
-So the draws are the same however the work is split, and a loop over them vectorises. Every step
-casts back to uint32: Numba would otherwise widen to 64 bits and lose half the lanes.
+The draws do not depend on how the work is split, and loops over them vectorise. Every step casts
+back to uint32; otherwise Numba would use 64 bits, and half as many SIMD lanes.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from harmonium.jit import jit, jit_inline
 
 _U32 = np.uint32
-_MULTIPLIERS = (_U32(0x9E3779B1), _U32(0x85EBCA6B), _U32(0xC2B2AE35))  # odd, their bits well mixed
+_MULTIPLIERS = (_U32(0x9E3779B1), _U32(0x85EBCA6B), _U32(0xC2B2AE35))  # odd, with well mixed bits
 
 
 @jit
@@ -26,8 +26,9 @@ def fork(key: np.uint64, stream: int) -> tuple[np.uint32, np.uint32]:
 def uniform(low: np.uint32, high: np.uint32, index: np.uint32) -> np.float32:
     """Return draw `index` of the stream (low, high): a float32 in [0, 1) with 24 random bits.
 
-    Three rounds of multiply and xorshift on the counter; one half of the key enters before the
-    first, the other between, so that two keys do not give shifted copies of one sequence.
+    The counter passes three rounds of multiply and xorshift. One half of the key is added in the
+    first round, the other is mixed in by the second, so that two keys do not give shifted copies of
+    one sequence.
     """
     word = _U32(_U32(index) * _MULTIPLIERS[0] + low)
     word = _U32(word ^ _U32(word >> _U32(16)))

@@ -1,7 +1,7 @@
 """Contrastive divergence, Gibbs sampling and reconstruction error of an RBM.
 
 V (rows, n) are visible and H (rows, m) hidden units, W (n, m) the weights, b (n) and c (m) the
-biases, all float32. BLAS does the products; one fused pass does bias, sigmoid and draw.
+biases, all float32. BLAS computes the products; one fused pass does bias, sigmoid and draw.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Machine(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How a gradient is made and followed."""
+    """The learning rule: settings of the gradient and the update."""
 
     batch: int
     steps: int
@@ -35,11 +35,11 @@ class Rule(NamedTuple):
     weight_cost: np.float32
     centered: bool
     sampled: bool
-    """Whether the positive phase counts hidden units as drawn, or by their probabilities."""
+    """Whether the positive phase uses samples of hidden units, or their probabilities."""
 
 
 class Scratch(NamedTuple):
-    """Buffers of a fit: data over reconstruction, for both layers, and what goes between."""
+    """Buffers of a fit: data above reconstruction for both layers, samples and the gradient."""
 
     V: Floats
     H: Floats
@@ -63,7 +63,7 @@ _ONE = np.float32(1.0)
 _ZERO = np.float32(0.0)
 
 _BLOCK = 256
-"""Rows that walk through a Gibbs chain together; their activations stay in the cache."""
+"""Rows of Gibbs chains that are processed together; their activations fit into the cache."""
 
 
 def make_scratch(batch: int, n: int, m: int) -> Scratch:
@@ -109,7 +109,7 @@ def draw(X: Floats, bias: Floats, key: np.uint64, stream: int, first: int) -> No
 
 @jit_fast
 def copy(source: Floats, target: Floats) -> None:
-    """Copy rows, faster than Numba's own assignment of slices, which fears an overlap."""
+    """Copy rows; faster than Numba's assignment of slices, which allows for overlaps."""
     for row in range(target.shape[0]):
         for unit in range(target.shape[1]):
             target[row, unit] = source[row, unit]
@@ -131,12 +131,12 @@ def train_epoch(
     """One epoch of contrastive divergence over `data` in `order`: Algorithm 2, a batch at a time.
 
     `machine` and its `last` update change in place; weights are learned where `connected` (n, m) is
-    1, and stay where it is 0. Gibbs chains start at the data; with rows in `chains` (batch, n) they
-    go on from there instead (persistent contrastive divergence).
+    1, and unchanged where it is 0. Gibbs chains start at the data; with rows in `chains` (batch, n)
+    they continue from these instead (persistent contrastive divergence).
     """
     W, b, c = machine
     stream = epoch * 2 * (rule.steps + 1)
-    # Batches of nearly equal size: a full step on a leftover row would undo much of an epoch.
+    # Batches have nearly equal sizes: a full step on a single row would undo much of an epoch.
     batches = -(-len(order) // rule.batch)
     for batch in range(batches):
         first = batch * len(order) // batches
@@ -172,7 +172,7 @@ def train_epoch(
             np.dot(sample, W.T, model_V)
             draw(model_V, b, key, stream + 2 * step + 2, first)
             np.dot(model_V, W, model_H)
-        # Lines 7 to 9. A change of sign makes one product of positive and negative gradient.
+        # Lines 7 to 9. With a changed sign one product gives positive and negative gradient.
         activate(model_H, c, -_ONE)
         np.dot(scratch.V[: 2 * rows].T, scratch.H[: 2 * rows], scratch.gradient)
         _update(scratch.gradient, V, model_V, H, model_H, machine, last, connected, rule)
@@ -192,11 +192,11 @@ def _update(
     connected: Floats,
     rule: Rule,
 ) -> None:
-    """Follow the gradient, Eqs. (5) and (6), with momentum and weight cost.
+    """Update the parameters by Eqs. (5) and (6), with momentum and weight cost.
 
-    Centring (Tang and Sutskever 2011; Melchior, Fischer and Wiskott 2016) takes v - mean(v) and
-    h - mean(h) in the gradient of W, and moves the biases so that they keep their meaning:
-    b -= ΔW·mean(h), c -= ΔWᵀ·mean(v). The RBM itself stays a plain one.
+    Centring (Tang and Sutskever 2011; Melchior, Fischer and Wiskott 2016) uses v - mean(v) and
+    h - mean(h) in the gradient of W, and adjusts the biases so that they keep their meaning:
+    b -= ΔW·mean(h), c -= ΔWᵀ·mean(v). The RBM itself remains an ordinary one.
     """
     W, b, c = machine
     rows, n = V.shape
@@ -236,7 +236,7 @@ def _update(
 
 @jit_fast
 def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64) -> None:
-    """Let each row of V walk `steps` full Gibbs steps, V → H → V."""
+    """Run `steps` full Gibbs steps, V → H → V, on each row of V in place."""
     W, b, c = machine
     H = np.empty((_BLOCK, W.shape[1]), np.float32)
     for first in range(0, len(V), _BLOCK):
@@ -271,7 +271,7 @@ def draw_visible(H: Floats, machine: Machine, key: np.uint64) -> Floats:
 def reconstruction_error(V: Floats, machine: Machine, sampled: bool, key: np.uint64) -> float:
     """Return the mean |v - reconstruction| over rows and units, after one step V → H → V.
 
-    From probabilities, or with `sampled` from draws as the paper's text has it.
+    It uses probabilities, or with `sampled` draws, as described in the text of the paper.
     """
     W, b, c = machine
     H = np.empty((_BLOCK, W.shape[1]), np.float32)

@@ -10,9 +10,9 @@
 
   const nameTheme = () => root.dataset.theme ?? (system.matches ? "dark" : "light");
 
-  // What the switches say: models that are hidden, and whether the paper's points are shown.
+  // The state of the switches: hidden algorithms, and whether the paper's points are shown.
   const readSwitches = () => ({
-    hidden: [...document.querySelectorAll("[data-model]:not(:checked)")].map((box) => box.dataset.model),
+    hidden: [...document.querySelectorAll("[data-algorithm]:not(:checked)")].map((box) => box.dataset.algorithm),
     paper: document.getElementById("paper")?.checked ?? true,
   });
 
@@ -51,7 +51,7 @@
       return numeric ? (cell.dataset.value === undefined ? null : Number(cell.dataset.value)) : cell.textContent;
     };
     const compare = (one, other) => {
-      if (one === null || other === null) return (one === null) - (other === null); // nothing: last
+      if (one === null || other === null) return (one === null) - (other === null); // empty cells last
       const order = numeric ? one - other : one.localeCompare(other, "en", { numeric: true });
       return up ? order : -order;
     };
@@ -64,7 +64,7 @@
 
   const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-  // Exact values, with the bounds of intervals in columns of their own.
+  // Exact values, with the bounds of intervals in separate columns.
   function writeCsv(table) {
     const columns = [...table.tHead.rows[0].cells];
     const parts = (column) => ("interval" in column.dataset ? ["", "_low", "_high"] : [""]);
@@ -88,7 +88,7 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  // Served by `harmonium study watch`: load the page again when the store has grown.
+  // Served by `harmonium study watch`: reload the page when the store has grown.
   async function followStudy() {
     const answer = await fetch("version").catch(() => null);
     if (answer?.ok && (await answer.text()) !== document.body.dataset.version) location.reload();

@@ -1,0 +1,329 @@
+"""Walkers: solutions that climb and mix in step, one candidate each at a time.
+
+Kernels over all walkers: each call makes the next candidates, or takes their fitness. Every walker
+draws from a counter of its own, so that the order in which walkers are handled does not matter.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.algorithms.linkage import LinkageSets
+from harmonium.bits import Bits, Fitness
+from harmonium.jit import jit
+
+MAX_TIES = 0.05
+"""Share of flips without effect beyond which a function counts as one with plateaus."""
+
+SAME_EFFECT = 1e-9
+"""Relative difference up to which two effects of a flip are the same: rounding of sums."""
+
+MAX_VERSIONS_PER_BIT = 8
+"""Changes of a walker that are remembered, as a multiple of the bits."""
+
+Integers = NDArray[np.int64]
+
+
+class Walkers(NamedTuple):
+    """Solutions under way, and where each of them is."""
+
+    bits: Bits
+    """(walkers, length)."""
+    fitness: Fitness
+    candidates: Bits
+    """What is evaluated next: (walkers, length)."""
+    active: NDArray[np.bool_]
+    """Which walkers have a candidate."""
+    order: Integers
+    """The order in which a walker tries bits or sets: (walkers, bits or sets)."""
+    place: Integers
+    """How many of them it has tried."""
+    gained: NDArray[np.bool_]
+    """Whether it has improved in this pass over all bits."""
+    version: Integers
+    """How often its bits have changed."""
+    tried: Integers
+    """The version at which the flip of each bit was evaluated last: (walkers, length)."""
+    flipped: Integers
+    """The bit in which the candidate differs, -1 where it is more than one."""
+    deltas: NDArray[np.float64]
+    """Change of the fitness by the last flip of each bit that was evaluated: (walkers, length)."""
+    changes: Integers
+    """The bit that changed at each version, -1 for several: (walkers, versions)."""
+    draws: NDArray[np.uint64]
+    """Counters of the random draws."""
+
+
+class Evidence(NamedTuple):
+    """What the flips of all walkers have shown: which bits affect each other, and ties."""
+
+    pairs: NDArray[np.int8]
+    """0: nothing is known of two bits; 1: the effect of one was the same after the other had
+    changed; 2: it was different after the other alone had changed. (length, length)."""
+    flips: Integers
+    """Number of flips evaluated, and of those that did not change the fitness: (2,)."""
+
+
+def start_evidence(length: int) -> Evidence:
+    """Return evidence of nothing."""
+    return Evidence(np.zeros((length, length), np.int8), np.zeros(2, np.int64))
+
+
+def start_walkers(
+    bits: Bits, fitness: Fitness, free: Integers, rng: np.random.Generator
+) -> Walkers:
+    """Return walkers that are about to climb.
+
+    Those whose fitness is not known yet, -inf, are active: their bits are their first candidates.
+    `free` are the bits that may change.
+    """
+    count, length = bits.shape
+    return Walkers(
+        bits=bits.copy(),
+        fitness=fitness.copy(),
+        candidates=bits.copy(),
+        active=np.isneginf(fitness),
+        order=np.tile(free, (count, 1)),
+        place=np.full(count, len(free)),
+        gained=np.ones(count, np.bool_),
+        version=np.zeros(count, np.int64),
+        tried=np.full((count, length), -1),
+        flipped=np.full(count, -1),
+        deltas=np.zeros((count, length)),
+        changes=np.full((count, MAX_VERSIONS_PER_BIT * length), -1),
+        draws=np.asarray(rng.integers(0, 2**64, count, dtype=np.uint64)),
+    )
+
+
+@jit
+def _draw(walkers: Walkers, walker: int, below: int) -> int:
+    """Return a random integer from 0 to below - 1 (splitmix64)."""
+    walkers.draws[walker] += np.uint64(0x9E3779B97F4A7C15)
+    word = walkers.draws[walker]
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    word ^= word >> np.uint64(31)
+    return int((word >> np.uint64(11)) % np.uint64(below))
+
+
+@jit
+def _shuffle(walkers: Walkers, walker: int) -> None:
+    order = walkers.order[walker]
+    for last in range(len(order) - 1, 0, -1):
+        other = _draw(walkers, walker, last + 1)
+        order[last], order[other] = order[other], order[last]
+
+
+@jit
+def _is_known(walkers: Walkers, evidence: Evidence, walker: int, bit: int) -> bool:
+    """Whether a flip would fail again: it was worse, and no bit that affects it has changed since.
+
+    On plateaus bits that affect each other often show the same effect, and nothing is presumed.
+    """
+    tried, version = walkers.tried[walker, bit], walkers.version[walker]
+    if tried == version:
+        return True
+    if tried < 0 or walkers.deltas[walker, bit] >= 0.0 or version > walkers.changes.shape[1]:
+        return False
+    if evidence.flips[1] > MAX_TIES * evidence.flips[0]:
+        return False
+    for number in range(tried, version):
+        changed = walkers.changes[walker, number]
+        if changed < 0 or evidence.pairs[bit, changed] != 1:
+            return False
+    walkers.tried[walker, bit] = version
+    return True
+
+
+@jit
+def _note_effect(walkers: Walkers, evidence: Evidence, walker: int, bit: int, delta: float) -> None:
+    """Compare the effect of a flip with the one before, and note which bits affect it."""
+    tried, version = walkers.tried[walker, bit], walkers.version[walker]
+    evidence.flips[0] += 1
+    evidence.flips[1] += delta == 0.0
+    if tried < 0 or tried == version or version > walkers.changes.shape[1]:
+        return
+    scale = 1.0 + abs(walkers.fitness[walker])
+    same = abs(delta - walkers.deltas[walker, bit]) <= SAME_EFFECT * scale
+    for number in range(tried, version):
+        changed = walkers.changes[walker, number]
+        if changed < 0:
+            continue
+        if same and evidence.pairs[bit, changed] == 0:
+            evidence.pairs[bit, changed] = evidence.pairs[changed, bit] = 1
+        elif not same and version - tried == 1:
+            evidence.pairs[bit, changed] = evidence.pairs[changed, bit] = 2
+
+
+@jit
+def propose_flips(
+    walkers: Walkers, evidence: Evidence, free: NDArray[np.bool_], fewest: int, most: int
+) -> None:
+    """Flip the next bit of each active walker, in random order, pass after pass.
+
+    A flip that is known to fail is not repeated. A walker stops after a pass that
+    brought no gain. Where a flip would break the bounds on ones, it becomes a swap with a random
+    bit.
+    """
+    count, length = walkers.order.shape
+    for walker in range(count):
+        ones = int(walkers.bits[walker].sum())
+        while walkers.active[walker]:
+            if walkers.place[walker] == length:
+                if length == 0 or not walkers.gained[walker]:
+                    walkers.active[walker] = False
+                    break
+                walkers.gained[walker] = False
+                walkers.place[walker] = 0
+                _shuffle(walkers, walker)
+            bit = walkers.order[walker, walkers.place[walker]]
+            walkers.place[walker] += 1
+            if _is_known(walkers, evidence, walker, bit):
+                continue
+            candidate = walkers.candidates[walker]
+            candidate[:] = walkers.bits[walker]
+            candidate[bit] ^= 1
+            walkers.flipped[walker] = bit
+            after = ones + (1 if candidate[bit] else -1)
+            if after < fewest or after > most:
+                walkers.flipped[walker] = -1
+                if not _swap_back(walkers, walker, bit, free):
+                    continue
+            break
+
+
+@jit
+def _swap_back(walkers: Walkers, walker: int, bit: int, free: NDArray[np.bool_]) -> bool:
+    """Flip a random free bit the other way; return whether there is one."""
+    candidate = walkers.candidates[walker]
+    length, value = len(candidate), candidate[bit]
+    first = _draw(walkers, walker, length)
+    for offset in range(length):
+        other = (first + offset) % length
+        if other != bit and free[other] and candidate[other] == value:
+            candidate[other] ^= 1
+            return True
+    return False
+
+
+@jit
+def order_sets(walkers: Walkers, sets: LinkageSets) -> None:
+    """Order the sets for each walker: small ones first, ties at random."""
+    sizes = sets.starts[1:] - sets.starts[:-1]
+    for walker in range(len(walkers.order)):
+        _shuffle(walkers, walker)
+        order = walkers.order[walker]
+        order[:] = order[np.argsort(sizes[order], kind="mergesort")]
+
+
+@jit
+def propose_mixes(
+    walkers: Walkers,
+    sets: LinkageSets,
+    donors: Bits,
+    free: NDArray[np.bool_],
+    fewest: int,
+    most: int,
+) -> None:
+    """Copy the next set of bits from a random donor that differs there, for each active walker.
+
+    A walker stops after its last set. Surplus or missing ones are then moved outside the set.
+    """
+    count, total = walkers.order.shape
+    picks = np.arange(len(donors))
+    for walker in range(count):
+        while walkers.active[walker]:
+            if walkers.place[walker] == total:
+                walkers.active[walker] = False
+                break
+            chosen = walkers.order[walker, walkers.place[walker]]
+            walkers.place[walker] += 1
+            members = sets.members[sets.starts[chosen] : sets.starts[chosen + 1]]
+            single = len(members) == 1
+            if single and walkers.tried[walker, members[0]] == walkers.version[walker]:
+                continue
+            donor = _find_donor(walkers, walker, members, donors, picks)
+            if donor < 0:
+                continue
+            candidate = walkers.candidates[walker]
+            candidate[:] = walkers.bits[walker]
+            for bit in members:
+                candidate[bit] = donors[donor, bit]
+            walkers.flipped[walker] = members[0] if single else -1
+            ones = int(candidate.sum())
+            if ones < fewest or ones > most:
+                walkers.flipped[walker] = -1
+                _balance(walkers, walker, members, free, min(max(ones, fewest), most) - ones)
+            break
+
+
+@jit
+def _find_donor(
+    walkers: Walkers, walker: int, members: Integers, donors: Bits, picks: Integers
+) -> int:
+    """Return a random donor that differs from the walker in the set, -1 if none does."""
+    bits = walkers.bits[walker]
+    for number in range(len(picks)):
+        other = number + _draw(walkers, walker, len(picks) - number)
+        picks[number], picks[other] = picks[other], picks[number]
+        for bit in members:
+            if donors[picks[number], bit] != bits[bit]:
+                return int(picks[number])
+    return -1
+
+
+@jit
+def _balance(
+    walkers: Walkers, walker: int, members: Integers, free: NDArray[np.bool_], missing: int
+) -> None:
+    """Add missing ones or remove surplus ones at random free bits, inside the set only at last."""
+    candidate = walkers.candidates[walker]
+    length, value = len(candidate), 1 if missing > 0 else 0
+    inside = np.zeros(length, np.bool_)
+    inside[members] = True
+    for allowed in (False, True):
+        first = _draw(walkers, walker, length)
+        step = 1 + _draw(walkers, walker, length)
+        while _common_divisor(step, length) > 1:
+            step = 1 + _draw(walkers, walker, length)
+        for number in range(length):
+            if missing == 0:
+                return
+            bit = (first + number * step) % length
+            if free[bit] and candidate[bit] != value and (allowed or not inside[bit]):
+                candidate[bit] = value
+                missing += -1 if value else 1
+
+
+@jit
+def _common_divisor(one: int, other: int) -> int:
+    while other:
+        one, other = other, one % other
+    return one
+
+
+@jit
+def accept(walkers: Walkers, evidence: Evidence, values: Fitness) -> None:
+    """Take candidates that are not worse; `values` are those of the active walkers, in order."""
+    number = 0
+    for walker in range(len(walkers.fitness)):
+        if not walkers.active[walker]:
+            continue
+        bit, version = walkers.flipped[walker], walkers.version[walker]
+        delta = values[number] - walkers.fitness[walker]
+        if bit >= 0:
+            _note_effect(walkers, evidence, walker, bit, delta)
+            walkers.deltas[walker, bit] = delta
+        if delta >= 0:
+            walkers.gained[walker] |= delta > 0
+            walkers.bits[walker] = walkers.candidates[walker]
+            walkers.fitness[walker] = values[number]
+            if version < walkers.changes.shape[1]:
+                walkers.changes[walker, version] = bit
+            walkers.version[walker] += 1
+            if bit >= 0:
+                walkers.deltas[walker, bit] = -delta
+        if bit >= 0:
+            walkers.tried[walker, bit] = walkers.version[walker]
+        number += 1

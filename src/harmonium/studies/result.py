@@ -1,0 +1,111 @@
+"""The result of a study: rows, scaling laws and tables, read from its store."""
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from harmonium.studies.driver import Driver, bind, compile_study, read_walks, uncollected
+from harmonium.studies.engines import check_engine, open_engine
+from harmonium.studies.export import TABLES, Table, list_table
+from harmonium.studies.plans import Walk
+from harmonium.studies.scaling import Law, fit_laws
+from harmonium.studies.store import Store
+from harmonium.studies.study import Study
+from harmonium.studies.summary import Row, summarize
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a study has found so far; made by `Study.run` and `read_study`."""
+
+    study: Study
+    path: Path
+    """The store."""
+    walks: Sequence[Walk] = field(repr=False)
+    """The plan of each case, as far as the stored trials allow."""
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """A row for each problem size and algorithm, and on a grid for each population."""
+        return summarize(self.walks)
+
+    @cached_property
+    def laws(self) -> list[Law]:
+        """How the cost of each family and algorithm grows with the size."""
+        return fit_laws(self.rows)
+
+    def to_frame(self, what: Table = "summary") -> Any:
+        """Return a table as a pandas DataFrame; pandas must be installed.
+
+        Parameters
+        ----------
+        what : str
+            "summary" has a row for each problem size and algorithm, "cases" for each problem
+            instance and algorithm, "trials" for each run, "traces" for each step of each run, and
+            "scaling" for each scaling law.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        ValueError
+            If there is no such table.
+        """
+        if what not in TABLES:
+            raise ValueError(f"what is {what!r}; expected one of {', '.join(TABLES)}")
+        try:
+            pandas: Any = importlib.import_module("pandas")
+        except ImportError:
+            raise ImportError("to_frame needs pandas; pip install pandas") from None
+        with Store.open(self.path) as store, store.frozen():
+            return pandas.DataFrame(list(list_table(what, self.walks, store)))
+
+
+def run_study(
+    study: Study,
+    path: str | Path,
+    engine: str = "processes",
+    workers: int | None = None,
+    *,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+) -> StudyResult:
+    """Run what the store at `path` does not hold yet of a study; see `Study.run`."""
+    check_engine(engine, workers, scheduler)
+    with Store.create(Path(path)) as store:
+        bind(study, store)
+        driver = Driver(study, store, retry_failed=retry_failed)
+        if not driver.finished:
+            compile_study(study)
+            with open_engine(engine, workers, scheduler) as opened:
+                driver.run(opened)
+    return StudyResult(study, Path(path), tuple(driver.walks))
+
+
+def read_study(path: str | Path) -> StudyResult:
+    """Read the result of a study from its store, also while it is running.
+
+    Parameters
+    ----------
+    path : path-like
+        The store, the file that `Study.run` wrote.
+
+    Returns
+    -------
+    StudyResult
+
+    Raises
+    ------
+    StoreError
+        If the file is not the store of a study, or custom modules cannot be imported.
+    """
+    with Store.open(Path(path)) as store, uncollected():
+        study, walks = read_walks(store)
+    return StudyResult(study, Path(path), tuple(walks))

@@ -1,0 +1,171 @@
+"""The pyramid: climbing, mixing, levels, constraints, and what it solves."""
+
+import numpy as np
+import pytest
+
+import harmonium as hm
+from harmonium.algorithms.pyramid import PyramidSearch
+from harmonium.bits import Bits, Fitness
+from harmonium.space import make_space
+
+
+def start(pyramid: hm.Pyramid, length: int | hm.Space, seed: int = 1) -> PyramidSearch:
+    return pyramid.start(length, seed)
+
+
+def tell_all(search: PyramidSearch, problem: hm.Problem, steps: int) -> list[Bits]:
+    asked = []
+    for _ in range(steps):
+        bits = search.ask()
+        search.tell(bits, problem(bits))
+        asked.append(bits)
+    return asked
+
+
+def test_the_first_newcomer_climbs_bit_by_bit() -> None:
+    search = start(hm.Pyramid(), 20)
+    asked = tell_all(search, hm.OneMax(length=20), 21)
+    assert all(len(bits) == 1 for bits in asked)
+    first = asked[0][0]
+    best = first.copy()
+    for (row,) in asked[1:]:
+        assert (row != best).sum() == 1
+        if row.sum() > best.sum():
+            best = row
+    assert best.all()  # onemax is solved by one pass
+
+
+def test_rounds_grow_by_one_newcomer() -> None:
+    search = start(hm.Pyramid(newcomers=3), 10)
+    sizes: dict[int, int] = {}
+    for _ in range(400):
+        bits = search.ask()
+        sizes[search.round] = max(sizes.get(search.round, 0), len(bits))
+        search.tell(bits, hm.Trap(length=10, order=5)(bits))
+    assert [sizes[number] for number in (1, 2, 3, 4, 5)] == [1, 2, 3, 3, 3]
+
+
+def test_executors_get_many_rows_from_the_start() -> None:
+    assert len(start(hm.Pyramid(newcomers=4, first_newcomers=16), 10).ask()) == 16
+
+
+def test_rows_of_the_pyramid_are_different_and_better_at_the_top() -> None:
+    problem = hm.NK(length=20, k=4)
+    search = start(hm.Pyramid(), 20)
+    tell_all(search, problem, 1500)
+    assert len(search.levels) > 2
+    rows = np.concatenate([level.rows for level in search.levels])
+    assert len(np.unique(rows, axis=0)) == len(rows)
+    assert problem(search.levels[-1].rows).mean() > problem(search.levels[0].rows).mean()
+
+
+def test_a_flip_is_not_repeated_while_nothing_changed() -> None:
+    """On a constant function every flip is a tie; on a needle every flip fails once."""
+
+    def needle(bits: Bits) -> Fitness:
+        return (bits.sum(axis=1) == 0).astype(float)
+
+    search = start(hm.Pyramid(), 12)
+    search.tell(np.zeros((1, 12), np.uint8), [1.0])
+    asked = []
+    while search.round < 2:
+        bits = search.ask()
+        if search.round < 2:
+            asked += [row.tobytes() for row in bits]
+            search.tell(bits, needle(bits))
+    assert len(asked) == len(set(asked)) == 12
+
+
+def test_flips_that_cannot_have_changed_are_skipped() -> None:
+    """Independent bits: after some newcomers a climb is one evaluation a bit."""
+    weights = np.random.default_rng(1).normal(size=30)
+    search = start(hm.Pyramid(newcomers=1), 30)
+    counts: dict[int, int] = {}
+    while search.round < 16:
+        bits = search.ask()
+        if search.stage == "climb":
+            counts[search.round] = counts.get(search.round, 0) + len(bits)
+        search.tell(bits, bits @ weights)
+    assert counts[1] > 30
+    assert counts[15] == 30
+
+
+def test_known_solutions_are_the_first_newcomers() -> None:
+    best = np.ones((1, 20), np.uint8)
+    search = start(hm.Pyramid(), 20)
+    search.tell(best, [20.0])
+    bits = search.ask()
+    assert bits.sum() == 19  # a flip of the known solution, which is not evaluated again
+
+
+@pytest.mark.parametrize(
+    ("fixed", "size"), [({0: 1, 5: 0}, None), (None, 6), (None, (3, 5)), ({1: 1, 2: 0}, (4, 5))]
+)
+def test_constraints_are_kept_by_every_row(
+    fixed: dict[int, int] | None, size: int | tuple[int, int] | None
+) -> None:
+    space = make_space(16, fixed, size)
+    search = start(hm.Pyramid(), space)
+    problem = hm.NK(length=16, k=3)
+    rows = np.concatenate(tell_all(search, problem, 600))
+    np.testing.assert_array_equal(space.repair(rows, np.random.default_rng(0)), rows)
+    assert len(np.unique(rows, axis=0)) > 50
+
+
+def test_the_best_subset_is_found_by_swaps() -> None:
+    weights = np.random.default_rng(3).normal(size=40)
+    result = hm.maximize(
+        lambda bits: bits @ weights,
+        40,
+        batch=True,
+        algorithm=hm.Pyramid(),
+        subset_size=10,
+        target=float(np.sort(weights)[-10:].sum()) - 1e-9,
+        max_calls=5000,
+        seed=1,
+    )
+    assert result.success
+    assert result.repairs == 0
+
+
+def test_status_reports_levels_and_rows() -> None:
+    search = start(hm.Pyramid(), 10)
+    assert search.status().facts == {"levels": 0.0, "rows": 0.0}
+    tell_all(search, hm.Trap(length=10, order=5), 200)
+    facts = search.status().facts
+    assert facts["levels"] == len(search.levels) > 0
+    assert facts["rows"] == sum(len(level.rows) for level in search.levels)
+
+
+def test_a_linkage_that_is_not_a_model_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown model 'forest'"):
+        hm.Pyramid(linkage="forest")
+
+
+@pytest.mark.parametrize(
+    ("problem", "bound"),
+    [
+        (hm.OneMax(length=200), 300),
+        (hm.Trap(length=60, order=5), 15_000),
+        (hm.HIFF(length=64), 12_000),
+        (hm.MaxSat(length=50, clauses=200), 10_000),
+        (hm.NK(length=30, k=4), 60_000),
+    ],
+    ids=str,
+)
+def test_it_solves_what_it_should(problem: hm.Problem, bound: int) -> None:
+    """Fixed seeds; bounds are about three times the mean of calls over 10 seeds."""
+    for seed in (1, 2, 3):
+        result = hm.maximize(
+            problem, problem.length, batch=True, algorithm=hm.Pyramid(), seed=seed,
+            target=problem.optimum, max_calls=bound,
+        )  # fmt: skip
+        assert result.success, (seed, result.fun)
+
+
+def test_linkage_of_a_model() -> None:
+    result = hm.run(
+        hm.Trap(length=20, order=5), hm.Pyramid(linkage="rbm"), seed=1,
+        stop=hm.Stop(max_evaluations=30_000, max_generations=None, patience=None),
+    )  # fmt: skip
+    assert result.solved

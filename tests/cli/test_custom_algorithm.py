@@ -1,0 +1,135 @@
+"""A custom algorithm, a (1+1) EA in a module of the user, through every command that runs one."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.algorithms import EA, write_algorithm
+from tests.cli.commands import assert_refused, call, call_here
+from tests.cli.studies import export
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_algorithm(tmp_path)
+    return tmp_path
+
+
+def read(folder: Path, *arguments: str) -> list[dict[str, Any]]:
+    done = call(*arguments, "--json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_solve_compares_it_with_an_eda(folder: Path) -> None:
+    mine, theirs = read(
+        *(folder, "solve", "onemax:length=30", "--algorithm", f"{EA}:rate=0.5", "--model", "umda")
+    )
+    assert mine["algorithm"] == mine["label"] == f"{EA}:rate=0.5"
+    assert theirs["label"] == "umda"
+    assert (mine["solved"], mine["generations"], mine["best_found_by"]) == (True, None, None)
+    assert mine["best_found_at"] == mine["evaluations"]
+    shown = call("solve", "onemax:length=30", "--algorithm", EA, "--runs", "2", cwd=folder).stdout
+    head = "algorithm seed best evaluations CPU s ended by"
+    assert head in " ".join(shown.split())  # no column of which it has nothing
+    assert re.search(rf"{EA} +2 of 2 ", shown)
+
+
+def test_the_same_seed_gives_the_same_run(folder: Path) -> None:
+    solve = ("solve", "trap:length=20,order=4", "--algorithm", EA, "--max-evaluations", "500")
+    first, second = ([one["x"] for one in read(folder, *solve, "--runs", "3")] for _ in range(2))
+    assert first == second
+    assert len(set(first)) > 1
+
+
+def test_it_stops_by_stagnation_if_nothing_else_is_asked(folder: Path) -> None:
+    trap = ("solve", "trap:length=10,order=5", "--algorithm", f"{EA}:rate=0.1", "--seed", "3")
+    (result,) = read(folder, *trap, "--stagnation", "0.05")
+    assert (result["stopped_by"], result["solved"]) == ("stagnation", False)
+
+
+def test_optimize_continues_from_its_checkpoint(folder: Path) -> None:
+    search = ("optimize", "ea:count", "--length", "40", "--algorithm", EA)
+    (whole,) = read(folder, *search, "--max-calls", "400")
+    (first,) = read(folder, *search, "--max-calls", "50", "--checkpoint", "ea.ckpt")
+    assert (first["calls"], first["stopped_by"]) == (50, "calls")
+    assert first["fun"] < 40
+    (resumed,) = read(
+        *(folder, "optimize", "ea:count", "--resume", "ea.ckpt", "--max-calls", "400")
+    )
+    for times in ("seconds", "cpu_seconds"):
+        del whole[times], resumed[times]
+    assert resumed == whole
+    assert resumed["algorithm"] == EA
+
+
+def test_a_changed_module_is_refused_at_a_resume(folder: Path) -> None:
+    search = ("optimize", "ea:count", "--length", "40", "--algorithm", EA, "--max-calls", "50")
+    assert call(*search, "--checkpoint", "ea.ckpt", cwd=folder).returncode == 0
+    with (folder / "ea.py").open("a", encoding="utf-8") as module:
+        module.write("# changed\n")
+    done = call("optimize", "ea:count", "--resume", "ea.ckpt", cwd=folder)
+    assert_refused(done, f"{EA}: its module has changed since the algorithm was saved")
+
+
+STUDY = """
+name = "one plus one"
+plan = "runs"
+models = ["umda"]
+algorithms = [{ name = "1+1", algorithm = "ea:OnePlusOne" }]
+
+[[problems]]
+problem = "onemax"
+sizes = [10, 20]
+runs = 4
+"""
+
+
+def test_a_study_reports_success_rate_and_expected_evaluations(folder: Path) -> None:
+    (folder / "ea.toml").write_text(STUDY, encoding="utf-8")
+    done = call("study", "run", "ea.toml", "--engine", "serial", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "one plus one: seed 1, finished 4 of 4 rows: 4 measured\n" in done.stdout
+    rows = export(folder / "ea.db", "--what", "summary")
+    assert [(row["size"], row["name"]) for row in rows] == [
+        *((10, "umda"), (10, "1+1"), (20, "umda"), (20, "1+1"))
+    ]
+    for row in rows:
+        trials = [
+            trial
+            for trial in export(folder / "ea.db")
+            if (trial["length"], trial["name"]) == (row["size"], row["name"])
+        ]
+        assert len(trials) == row["runs"] == 4
+        assert row["success_rate"] == sum(trial["solved"] for trial in trials) / 4
+        spent = sum(trial["evaluations"] for trial in trials)
+        assert row["expected_evaluations"] == pytest.approx(spent / row["solved"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("solve onemax:length=9 --algorithm ea:OnePlusOne:speed=2", "unknown field 'speed'; know"),
+        ("solve onemax:length=9 --algorithm ea:OnePlusOne:rate=x", "rate is 'x'; expected a numb"),
+        ("solve onemax:length=9 --algorithm ea:Nothing", "ea:Nothing: ea has no function or class"),
+        ("solve onemax:length=9 --algorithm ea:count", "ea:count: is not an algorithm; expected "),
+        ("solve onemax:length=9 --algorithm no:thing", "no:thing: there is no module 'no'; put"),
+        ("bisect onemax:length=9 --algorithm ea:OnePlusOne", "has no population size to choose"),
+    ],
+)
+def test_a_wrong_text_gets_one_clear_line(
+    arguments: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert_refused(call_here(*arguments.split()), message)
+
+
+@pytest.mark.parametrize("command", ["solve onemax:length=9", "optimize ea:count --length 9"])
+def test_an_error_of_the_algorithm_keeps_its_traceback(command: str, folder: Path) -> None:
+    done = call(*command.split(), "--algorithm", "ea:Broken", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.search(r'ea.py", line \d+, in start', done.stderr)
+    assert done.stderr.endswith("ValueError: not written yet\n")

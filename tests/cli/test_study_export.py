@@ -1,0 +1,170 @@
+"""`harmonium study export`: trials, traces, cases, summary and laws as CSV and JSON."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import assert_refused, call
+from tests.cli.studies import TINY, Small, export, read_traces, read_trials
+
+
+def test_the_summary_has_a_row_for_each_size_and_algorithm(small: Small) -> None:
+    assert [(row["family"], row["size"], row["name"]) for row in small.summary] == [
+        *(("onemax", 10, "umda"), ("onemax", 10, "boa")),
+        *(("onemax", 20, "umda"), ("onemax", 20, "boa")),
+        *(("trap:order=4", 8, "boa"), ("trap:order=4", 12, "boa")),
+        *(("nk:k=2", 8, "boa"), ("nk:k=2", 10, "boa")),
+    ]
+    for row in small.summary:
+        assert row["state"] == "done"
+        assert row["solved"] == row["runs"] == (4 if row["family"] == "nk:k=2" else 3)
+        if row["instances"] == 1:  # of two there is no interval
+            assert row["evaluations_low"] is row["evaluations_high"] is None  # of three runs
+        assert row["unique_evaluations"] <= row["evaluations"]
+
+
+def test_export_writes_trials_summary_and_laws_as_csv_and_json(
+    small: Small, tmp_path: Path
+) -> None:
+    trials = export(small.store)
+    stored = read_trials(small.store)
+    assert [row["key"] for row in trials] == list(stored)
+    assert {row["problem"] for row in trials if row["model"] == "umda"} == {
+        *("onemax:length=10", "onemax:length=20")
+    }
+    for row in trials:
+        result = json.loads(stored[row["key"]]["result"])
+        assert row["solved"] is result["solved"]
+        assert row["x"] == f"b{result['x']}"
+        assert row["current"] is True
+        assert row["cpu_total"] == result["cpu_seconds"]["total"]
+    laws = export(small.store, "--what", "scaling")
+    assert laws[0]["sizes"] == "10 20"
+    papers = {(row["family"], row["name"], row["metric"]): row["paper_exponent"] for row in laws}
+    assert papers["onemax", "boa", "evaluations"] == 1.3
+    assert papers["onemax", "umda", "evaluations"] is None
+    assert papers["trap:order=4", "boa", "cpu_total"] == 3.9
+    file = tmp_path / "trials.csv"
+    done = call("study", "export", str(small.store), "-o", str(file))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with file.open(encoding="utf-8", newline="") as lines:
+        for texts, row in zip(csv.DictReader(lines), trials, strict=True):
+            assert list(texts) == list(row)
+            assert [texts[name] for name in ("key", "name", "counted", "x")] == [
+                str(row[name]) for name in ("key", "name", "counted", "x")
+            ]
+            assert float(texts["cpu_total"]) == row["cpu_total"]
+    done = call("study", "export", str(small.store), "--what", "summary")
+    names = next(csv.reader(io.StringIO(done.stdout)))
+    assert {"cpu_building_low", "peak_memory", *small.summary[0]} <= set(names)
+    assert len(done.stdout.splitlines()) == 1 + len(small.summary)
+
+
+def test_export_says_which_runs_counted(small: Small) -> None:
+    trials = export(small.store)
+    for row in small.summary:
+        counted = [
+            trial["evaluations"]
+            for trial in trials
+            if trial["counted"]
+            and (trial["family"], trial["length"], trial["name"])
+            == (row["family"], row["size"], row["name"])
+        ]
+        assert len(counted) == row["runs"]
+        assert sum(counted) / len(counted) == pytest.approx(row["evaluations"], rel=1e-12)
+    assert not all(trial["counted"] for trial in trials)
+
+
+def test_export_gives_each_case_and_each_generation(small: Small) -> None:
+    cases = export(small.store, "--what", "cases")
+    assert [(row["size"], row["instance"]) for row in cases if row["family"] == "nk:k=2"] == [
+        *((8, 0), (8, 1), (10, 0), (10, 1))
+    ]
+    for row in small.summary:
+        found = [
+            case["population"]
+            for case in cases
+            if (case["family"], case["size"], case["name"])
+            == (row["family"], row["size"], row["name"])
+        ]
+        assert sum(found) / len(found) == row["population"]
+    for case in cases:
+        assert case["population_high"] == case["population"]
+        assert (case["population_low"] or 0) < case["population"]
+    traces = export(small.store, "--what", "traces")
+    lengths = [len(trace["best"]) for trace in read_traces(small.store).values()]
+    assert len(traces) == sum(lengths)
+    last = {row["key"]: row for row in traces}
+    for trial in export(small.store):
+        assert last[trial["key"]]["evaluations"] == trial["evaluations"]
+        assert last[trial["key"]]["best"] == trial["fun"]
+        assert last[trial["key"]]["name"] == trial["name"]
+
+
+OWN = """
+class Own:
+    def __init__(self, length):
+        self.length, self.optimum = length, float(length)
+
+    def __call__(self, bits):
+        return bits.sum(axis=1).astype(float)
+"""
+
+
+def test_trials_of_an_edited_module_are_left_out_unless_asked(tmp_path: Path) -> None:
+    module, text = tmp_path / "own.py", TINY.replace("onemax", "own:Own")
+    module.write_text(OWN, encoding="utf-8")
+    (tmp_path / "tiny.toml").write_text(text, encoding="utf-8")
+    run = ("study", "run", "tiny.toml", "--engine", "serial")
+    store = tmp_path / "tiny.db"
+    assert call(*run, cwd=tmp_path).returncode == 0
+    before = export(store)
+    module.write_text(OWN + "# edited\n", encoding="utf-8")
+    assert call(*run, cwd=tmp_path).returncode == 0
+    done = call("study", "export", str(store), "--format", "json")
+    assert done.stderr == (
+        f"harmonium: {len(before)} trials are not part of the study in its present form and are "
+        "left out; --all includes them\n"
+    )
+    after = json.loads(done.stdout)
+    assert not {row["key"] for row in after} & {row["key"] for row in before}
+    everything = export(store, "--all")
+    assert [row["key"] for row in everything] == [row["key"] for row in before + after]
+    assert [row["current"] for row in everything] == [False] * len(before) + [True] * len(after)
+    assert {row["family"] for row in everything} == {"own:Own"}
+    module.unlink()  # what is stored can still be had
+    shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    done = call("study", "export", str(store), "--format", "json")
+    assert done.returncode == 0
+    assert "there is no module 'own'" in done.stderr
+    assert "all trials are written, without name, family, counted and current" in done.stderr
+    assert done.stderr.count("\n") == 1
+    rows = json.loads(done.stdout)
+    assert [row["key"] for row in rows] == [row["key"] for row in everything]
+    assert {(row["name"], row["current"]) for row in rows} == {(None, None)}
+
+
+def test_a_file_that_cannot_be_written_is_named(small: Small, tmp_path: Path) -> None:
+    out = tmp_path / "nowhere" / "trials.csv"
+    done = call("study", "export", str(small.store), "-o", str(out))
+    assert_refused(done, f"{out}: cannot be written: No such file or directory")
+
+
+def test_an_export_never_writes_over_its_store(small: Small, tmp_path: Path) -> None:
+    store, out = tmp_path / "small.db", tmp_path / "rows.csv"
+    shutil.copy(small.store, store)
+    before = store.read_bytes()
+    assert_refused(
+        call("study", "export", "small.db", "-o", "small.db", cwd=tmp_path),
+        "small.db: is the store itself; choose another file with -o",
+    )
+    assert store.read_bytes() == before
+    out.write_text("older", encoding="utf-8")
+    done = call("study", "export", "small.db", "-o", "rows.csv", cwd=tmp_path)
+    assert done.returncode == 0
+    assert out.read_text("utf-8").startswith("key,")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv", "small.db"]

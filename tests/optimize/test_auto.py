@@ -1,0 +1,83 @@
+"""model="auto" depends only on the number of bits: the same seed gives the same result."""
+
+import time
+from typing import Any
+
+import pytest
+from numpy.typing import NDArray
+
+import harmonium as hm
+from harmonium.optimize import MAX_NETWORK_LENGTH
+from tests.functions import Calls, assert_same, weigh
+
+
+@pytest.mark.parametrize(
+    ("length", "label"),
+    [
+        (1, "boa"),
+        (20, "boa"),
+        (MAX_NETWORK_LENGTH, "boa"),
+        (MAX_NETWORK_LENGTH + 1, "umda"),
+        (5000, "umda"),
+    ],
+)
+def test_the_model_depends_on_the_number_of_bits(length: int, label: str) -> None:
+    populations: tuple[Any, ...] = (40, "auto")
+    for population in populations:
+        algorithm = hm.Options(population=population).make_algorithm(length)
+        assert algorithm.label == label
+        assert algorithm == hm.Options(model=label, population=population).make_algorithm(length)
+
+
+@pytest.mark.parametrize("length", [20, MAX_NETWORK_LENGTH + 1])
+def test_auto_is_the_model_it_names(length: int) -> None:
+    result = hm.maximize(weigh, length, seed=1, max_calls=80)
+    assert_same(result, hm.maximize(weigh, length, model=result.label, seed=1, max_calls=80))
+
+
+def test_how_long_a_call_takes_changes_nothing() -> None:
+    def sleep(row: NDArray[Any]) -> float:
+        time.sleep(0.002)
+        return weigh(row)
+
+    slow = hm.maximize(sleep, 20, seed=1, max_calls=120)
+    assert_same(slow, hm.maximize(weigh, 20, seed=1, max_calls=120))
+
+
+@pytest.mark.parametrize("pace", [0.0, 1e-6, 1.0, 3600.0])
+def test_what_the_clock_says_changes_nothing(pace: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = hm.maximize(weigh, 30, seed=1, max_calls=600)
+    now = [0.0]
+
+    def tick() -> float:
+        now[0] += pace
+        return now[0]
+
+    for clock in ("perf_counter", "process_time", "monotonic", "time"):
+        monkeypatch.setattr(time, clock, tick)
+    result = hm.maximize(weigh, 30, seed=1, max_calls=600)
+    monkeypatch.undo()
+    assert_same(result, expected)
+
+
+def test_no_row_is_evaluated_to_choose_a_model() -> None:
+    function = Calls()
+    result = hm.maximize(function, 20, seed=1, cache=False, max_calls=300)
+    assert len(function.rows) == result.calls == result.evaluations == 300
+
+
+@pytest.mark.parametrize(
+    ("text", "replacement"), [("boa", "worst"), ("rbm", "rtr"), ("umda", "keep-parents")]
+)
+def test_a_model_has_the_replacement_that_suits_growing_populations(
+    text: str, replacement: str
+) -> None:
+    algorithm = hm.Options(model=text).make_algorithm(20)
+    assert isinstance(algorithm, hm.EDA)
+    assert (str(algorithm.model), algorithm.replacement) == (text, replacement)
+
+
+@pytest.mark.parametrize("text", ["", "ga", "boa:parents=4", "rbm:rate=x"])
+def test_an_unknown_model_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=text.partition(":")[0] or "unknown model ''"):
+        hm.Options(model=text).make_algorithm(20)

@@ -1,0 +1,115 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import harmonium as hm
+from tests.functions import FAST, Calls, Inline, interrupt_after, weigh
+
+LENGTH = 20
+
+
+@pytest.mark.parametrize("options", [{}, {"batch": True}, {"executor": Inline()}], ids=list)
+@pytest.mark.filterwarnings("ignore:an evaluation takes:RuntimeWarning")
+def test_an_interrupt_returns_the_best_so_far(options: dict[str, Any]) -> None:
+    calls = 5 if options.get("batch") else 100
+    function = interrupt_after(calls, lambda bits: bits @ np.sqrt(np.arange(1, LENGTH + 1)))
+    result = hm.maximize(function, LENGTH, **FAST, **options)
+    assert result.stopped_by == "interrupted"
+    assert result.message == "interrupted; this is the best found so far"
+    assert not result.success
+    assert result.fun == pytest.approx(weigh(result.x))
+    assert result.calls >= 32
+
+
+def test_an_interrupt_among_the_first_rows_returns_the_best_of_them() -> None:
+    function = Calls()
+
+    def interrupted(row: NDArray[Any]) -> float:
+        if len(function.rows) == 20:
+            raise KeyboardInterrupt
+        return function(row)
+
+    result = hm.maximize(interrupted, LENGTH, population=100, **FAST)
+    assert (result.stopped_by, result.calls, result.generations) == ("interrupted", 20, 0)
+    assert result.fun == result.x.sum() == max(row.sum() for row in function.rows)
+
+
+def test_an_interrupt_in_the_callback_returns_the_best_so_far() -> None:
+    def call_back(runner: hm.Runner) -> None:
+        if runner.search.status().generation == 3:
+            raise KeyboardInterrupt
+
+    result = hm.maximize(weigh, LENGTH, callback=call_back, **FAST)
+    assert (result.stopped_by, result.generations) == ("interrupted", 3)
+
+
+def test_an_interrupt_inside_a_kernel_returns_the_best_so_far(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fits: list[int] = []
+
+    def fit(*_: Any) -> Any:
+        fits.append(1)
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    hm.maximize(weigh, LENGTH, max_calls=50, **FAST)  # kernels are compiled by now
+    monkeypatch.setattr(hm.UMDA, "fit", fit)
+    result = hm.maximize(weigh, LENGTH, **FAST)
+    assert (result.stopped_by, result.calls, len(fits)) == ("interrupted", 32, 1)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_an_interrupt_wrapped_several_times_is_recognised(
+    depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(*arguments: Any) -> Any:
+        error: BaseException = KeyboardInterrupt()
+        for _ in range(depth):
+            outer = SystemError("returned a result with an exception set")
+            outer.__cause__ = error
+            error = outer
+        raise error
+
+    hm.maximize(weigh, LENGTH, max_calls=50, **FAST)  # kernels are compiled by now
+    monkeypatch.setattr(hm.UMDA, "fit", fit)
+    assert hm.maximize(weigh, LENGTH, **FAST).stopped_by == "interrupted"
+
+
+def test_any_other_system_error_inside_a_kernel_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fit(*_: Any) -> Any:
+        raise SystemError("bad") from ValueError("worse")
+
+    hm.maximize(weigh, LENGTH, max_calls=50, **FAST)
+    monkeypatch.setattr(hm.UMDA, "fit", fit)
+    with pytest.raises(SystemError, match="bad"):
+        hm.maximize(weigh, LENGTH, **FAST)
+
+
+def test_an_interrupt_inside_a_compiled_function_returns_the_best_so_far() -> None:
+    function = Calls()
+
+    def interrupted(row: NDArray[Any]) -> float:
+        if len(function.rows) == 20:
+            raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        return function(row)
+
+    result = hm.maximize(interrupted, LENGTH, population=100, on_error="worst", **FAST)
+    assert (result.stopped_by, result.calls, result.failures) == ("interrupted", 20, 0)
+
+
+@pytest.mark.parametrize("model", ["umda", "auto"])
+def test_an_interrupt_before_the_first_value_is_raised(model: str) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        hm.maximize(interrupt_after(1), LENGTH, model=model, seed=1)
+
+
+def test_errors_of_the_callback_are_raised() -> None:
+    def call_back(runner: hm.Runner) -> None:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        hm.maximize(weigh, LENGTH, callback=call_back, **FAST)

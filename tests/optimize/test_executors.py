@@ -1,0 +1,38 @@
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+
+import harmonium as hm
+from tests.functions import FAST, Inline, assert_same, weigh
+
+LENGTH = 20
+
+
+@pytest.fixture(scope="module")
+def executors() -> Iterator[dict[str, Any]]:
+    with (
+        ThreadPoolExecutor(3) as threads,
+        ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes,
+    ):
+        yield {"threads": threads, "processes": processes, "inline": Inline()}
+
+
+@pytest.mark.filterwarnings("ignore:an evaluation takes:RuntimeWarning")
+@pytest.mark.parametrize("kind", ["threads", "processes", "inline"])
+@pytest.mark.parametrize("options", [{}, {"cache": False}, {"population": 50}], ids=str)
+def test_an_executor_gives_the_same_result(
+    kind: str, options: dict[str, Any], executors: dict[str, Any]
+) -> None:
+    options = {"max_calls": 400, **FAST, **options}
+    alone = hm.maximize(weigh, LENGTH, **options)
+    assert_same(hm.maximize(weigh, LENGTH, executor=executors[kind], **options), alone)
+
+
+def test_an_executor_slower_than_the_function_is_reported_once() -> None:
+    with pytest.warns(RuntimeWarning) as caught:
+        hm.maximize(weigh, LENGTH, executor=Inline(delay=0.002), max_calls=600, **FAST)
+    assert len(caught) == 1
+    assert "through the executor; without it the search would be faster" in str(caught[0].message)

@@ -1,0 +1,166 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import harmonium as hm
+from tests.functions import FAST, Calls, FakeTime, assert_same, interrupt_after, undisturbed, weigh
+from tests.rows import random_rows
+
+LENGTH = 20
+OPTIMUM = weigh(np.ones(LENGTH, dtype=np.uint8))
+
+
+@pytest.mark.parametrize("population", [40, "auto"])
+def test_initial_solutions_are_evaluated_first(population: Any) -> None:
+    function = Calls()
+    known = np.eye(LENGTH, dtype=np.uint8)[:5]
+    hm.maximize(function, LENGTH, initial=known, population=population, max_calls=50, **FAST)
+    np.testing.assert_array_equal(function.rows[:5], known)
+
+
+@pytest.mark.parametrize("population", [40, "auto"])
+def test_the_result_is_never_worse_than_a_known_solution(population: Any) -> None:
+    needle = np.random.default_rng(1).integers(0, 2, LENGTH, dtype=np.uint8)
+
+    def function(row: NDArray[Any]) -> float:
+        return float(np.array_equal(row, needle))
+
+    result = hm.maximize(
+        function, LENGTH, initial=needle, population=population, max_calls=200, **FAST
+    )
+    np.testing.assert_array_equal(result.x, needle)
+    assert (result.fun, result.best_found_at) == (1.0, 1)
+    assert result.best_found_by is None
+
+
+def test_a_known_solution_may_be_the_target() -> None:
+    function = Calls()
+    result = hm.maximize(function, LENGTH, initial=np.ones(LENGTH), target=LENGTH, **FAST)
+    assert (result.calls, result.generations, result.stopped_by) == (1, 0, "optimum")
+    assert result.trace == ()
+
+
+@pytest.mark.parametrize("population", [40, "auto"])
+@pytest.mark.parametrize("cache", [True, False])
+def test_a_target_among_many_known_solutions_ends_the_run(cache: bool, population: Any) -> None:
+    function = Calls()
+    known = np.tril(np.ones((LENGTH, LENGTH), dtype=np.uint8))
+    result = hm.maximize(
+        function, LENGTH, initial=known, target=LENGTH, cache=cache, population=population
+    )
+    assert (result.calls, result.evaluations, len(function.rows)) == (LENGTH, LENGTH, LENGTH)
+    assert (result.generations, result.stopped_by, result.success) == (0, "optimum", True)
+    assert (result.fun, result.best_found_at) == (LENGTH, LENGTH)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"max_calls": 1}, {"fixed": dict.fromkeys(range(5), 1)}],
+    ids=["", "budget", "fixed"],
+)
+def test_known_solutions_that_all_fail_raise_an_evaluation_error(options: dict[str, Any]) -> None:
+    with pytest.raises(hm.EvaluationError, match="failed for all of the first"):
+        undisturbed(
+            hm.maximize, lambda row: None, 5, initial=np.ones(5), on_error="worst", **options
+        )
+
+
+def test_a_good_start_helps() -> None:
+    known = np.ones((1, LENGTH), dtype=np.uint8)
+    known[0, 3] = 0
+    start, alone = (
+        hm.maximize(weigh, LENGTH, target=OPTIMUM, initial=initial, **FAST)
+        for initial in (known, None)
+    )
+    assert start.success
+    assert start.calls < alone.calls
+
+
+@pytest.mark.parametrize("initial", [[], np.empty((0, LENGTH)), None])
+def test_an_empty_initial_changes_nothing(initial: Any) -> None:
+    options: dict[str, Any] = {"max_calls": 100, **FAST}
+    assert_same(
+        hm.maximize(weigh, LENGTH, initial=initial, **options),
+        hm.maximize(weigh, LENGTH, **options),
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"initial": np.zeros((2, 5))}, r"^initial: bits have shape \(2, 5\); expected"),
+        ({"initial": np.zeros((1, 2, 20))}, r"^initial: bits have shape \(1, 2, 20\)"),
+        ({"initial": np.full(LENGTH, 2)}, "^initial: bits have 2 in row 0, column 0;"),
+        ({"initial": ["no"] * LENGTH}, "^initial: bits have dtype"),
+        (
+            {"initial": np.eye(LENGTH)[:3], "fixed": {1: 0}},
+            "^row 1 of initial has bit 1 = 1, where `fixed` says 0; correct it$",
+        ),
+        (
+            {"initial": np.eye(LENGTH), "subset_size": (2, 5)},
+            "^row 0 of initial has 1 one, where `subset_size` says 2 to 5; correct it$",
+        ),
+    ],
+)
+def test_wrong_known_solutions_are_refused(options: dict[str, Any], message: str) -> None:
+    function = Calls()
+    with pytest.raises(ValueError, match=message):
+        hm.maximize(function, LENGTH, **FAST, **options)
+    assert function.rows == []
+
+
+@pytest.mark.parametrize("model", ["auto", "umda"])
+def test_a_known_solution_that_fails_is_not_used(model: str) -> None:
+    def function(row: NDArray[Any]) -> float:
+        return np.nan if row.all() else float(row.sum())
+
+    result = hm.maximize(
+        function,
+        20,
+        model=model,
+        initial=np.ones(20, dtype=np.uint8),
+        on_error="worst",
+        max_calls=500,
+        seed=1,
+    )
+    assert result.fun >= 15
+    assert result.failures >= 1
+
+
+@pytest.mark.parametrize("population", [40, "auto"])
+def test_all_known_solutions_are_evaluated_under_a_time_limit(
+    population: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first row is evaluated alone, to time it; the others must not be dropped.
+    time = FakeTime(monkeypatch)
+    known = random_rows(50, LENGTH, seed=1)
+    rows: list[Any] = []
+
+    def function(row: NDArray[Any]) -> float:
+        rows.append(row)
+        return time.function(row)
+
+    options: dict[str, Any] = {"population": population, "initial": known, **FAST}
+    result = hm.maximize(function, LENGTH, max_seconds=60, **options)
+    np.testing.assert_array_equal(rows[:50], known)
+    assert (result.calls, result.stopped_by) == (60, "time")
+    short = hm.maximize(time.function, LENGTH, max_seconds=40, **options)
+    assert (short.calls, short.best_found_by, short.stopped_by) == (40, None, "time")
+
+
+def test_known_solutions_left_out_by_a_budget_are_evaluated_after_a_resume(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    options: dict[str, Any] = {"initial": random_rows(50, LENGTH, seed=1), **FAST}
+    hm.maximize(weigh, LENGTH, max_calls=30, checkpoint=path, **options)
+    resumed = hm.resume(path, weigh, max_calls=300)
+    assert_same(resumed, hm.maximize(weigh, LENGTH, max_calls=300, **options))
+
+
+def test_an_interrupt_among_known_solutions_returns_the_best_of_them() -> None:
+    known = random_rows(50, LENGTH, seed=1)
+    result = hm.maximize(interrupt_after(20), LENGTH, initial=known, **FAST)
+    assert (result.calls, result.best_found_by, result.stopped_by) == (19, None, "interrupted")
+    assert result.fun == max(weigh(row) for row in known[:19])

@@ -1,0 +1,98 @@
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harmonium as hm
+from harmonium.snapshots import Snapshot
+from tests.functions import (
+    FAST,
+    stop_at,
+    weigh,
+)
+
+LENGTH = 20
+
+
+def test_the_log_has_one_line_of_json_for_each_row_of_the_trace(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    result = hm.maximize(weigh, LENGTH, log=log, max_calls=700, **FAST)
+    lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    assert len(lines) == len(result.trace)
+    assert [line["generation"] for line in lines] == [row.generation for row in result.trace]
+    for line, row in zip(lines, result.trace, strict=True):
+        assert {key: line[key] for key in vars(row)} == vars(row)
+        assert set(line) - set(vars(row)) == {"seed", "seconds"}
+        assert line["seed"] == 1
+    assert [line["seconds"] for line in lines] == sorted(line["seconds"] for line in lines)
+
+
+def test_the_log_is_appended_to(tmp_path: Path) -> None:
+    log, checkpoint = str(tmp_path / "run.jsonl"), str(tmp_path / "run.ckpt")
+    options: dict[str, Any] = {"log": log, "checkpoint": checkpoint}
+    hm.maximize(weigh, LENGTH, callback=stop_at(3), **options, **FAST)
+    hm.resume(checkpoint, weigh, log=log, callback=stop_at(5))
+    lines = [json.loads(line) for line in Path(log).read_text("utf-8").splitlines()]
+    assert [line["generation"] for line in lines] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_resumed_log_has_each_step_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, checkpoint = tmp_path / "run.jsonl", tmp_path / "run.ckpt"
+    log.write_text("an older line\n", encoding="utf-8")
+    # Saved after the first step alone.
+    monkeypatch.setattr("harmonium.runs.runner.CHECKPOINT_TIME_SHARE", 1e-9)
+
+    def interrupt(runner: hm.Runner) -> bool:
+        if runner.search.status().generation == 6:
+            raise KeyboardInterrupt
+        return False
+
+    options: dict[str, Any] = {"log": log, "checkpoint": checkpoint}
+    hm.maximize(weigh, LENGTH, callback=interrupt, **options, **FAST)
+    hm.resume(checkpoint, weigh, log=log, callback=stop_at(8))
+    first, *lines = log.read_text("utf-8").splitlines()
+    assert first == "an older line"
+    assert [json.loads(line)["step"] for line in lines] == [*range(len(lines))]
+    assert json.loads(lines[-1])["generation"] == 8
+
+
+def test_resuming_with_another_log_keeps_its_lines(tmp_path: Path) -> None:
+    checkpoint, other = tmp_path / "run.ckpt", tmp_path / "other.jsonl"
+    options: dict[str, Any] = {"log": tmp_path / "run.jsonl", "checkpoint": checkpoint}
+    hm.maximize(weigh, LENGTH, callback=stop_at(2), **options, **FAST)
+    other.write_text("x" * 10_000 + "\n", encoding="utf-8")
+    hm.resume(checkpoint, weigh, log=other, callback=stop_at(3))
+    assert other.read_text("utf-8").splitlines()[0] == "x" * 10_000
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_log_that_cannot_be_written_does_not_end_the_search() -> None:
+    with pytest.warns(RuntimeWarning, match=r"the log /dev/full cannot be written: No space left"):
+        result = hm.maximize(weigh, LENGTH, log="/dev/full", max_calls=300, **FAST)
+    assert result.stopped_by == "calls"
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(snapshot: object, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Snapshot, "save", fail)
+    with pytest.warns(RuntimeWarning, match=r"the checkpoint .*run\.ckpt cannot be written: No sp"):
+        result = hm.maximize(weigh, LENGTH, checkpoint=tmp_path / "run.ckpt", max_calls=300, **FAST)
+    assert result.stopped_by == "calls"
+
+
+def test_a_log_is_written_while_it_runs(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    seen: list[int] = []
+
+    def call_back(runner: hm.Runner) -> bool:
+        seen.append(len(log.read_text("utf-8").splitlines()))
+        return runner.search.status().generation == 4
+
+    hm.maximize(weigh, LENGTH, log=log, callback=call_back, **FAST)
+    assert seen == [1, 2, 3, 4, 5]

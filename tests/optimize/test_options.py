@@ -1,0 +1,197 @@
+import inspect
+import pydoc
+import re
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harmonium as hm
+from tests.functions import (
+    FAST,
+    Calls,
+    Inline,
+    assert_same,
+    weigh,
+)
+
+LENGTH = 20
+OPTIMUM = weigh(np.ones(LENGTH, dtype=np.uint8))
+
+
+def test_a_model_is_given_as_text_or_object() -> None:
+    for model in ("boa:max_parents=2", hm.BOA(max_parents=2)):
+        result = hm.maximize(weigh, LENGTH, model=model, seed=1, max_calls=100)
+        assert result.label == "boa:max_parents=2"
+        assert result.algorithm == "eda:model=(boa:max_parents=2),replacement=worst"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"function": 5}, TypeError, "function is 5; expected a function of a row of bits"),
+        ({"length": "5"}, TypeError, "length is '5'; expected the number of bits"),
+        ({"length": True}, TypeError, "length is True; expected the number of bits"),
+        ({"length": 5.0}, TypeError, "length is 5.0; expected the number of bits"),
+        ({"length": 0}, ValueError, "length is 0; expected at least 1 bit"),
+        ({"on_error": "ignore"}, ValueError, "on_error is 'ignore'; expected \"raise\" or"),
+        ({"executor": 2}, TypeError, "executor is 2; expected a concurrent.futures.Executor"),
+        ({"seed": -1}, ValueError, "seed is -1; expected an integer ≥ 0"),
+        ({"population": 7}, ValueError, "eda: population is 7; expected"),
+        ({"population": 33}, ValueError, "eda: population is 33; expected an even number"),
+        ({"population": "many"}, ValueError, "eda: population is 'many'; expected"),
+        ({"executor": Inline}, TypeError, "; expected a concurrent.futures.Executor, opened"),
+        ({"callback": 5}, TypeError, "callback is 5; expected a function of the runner"),
+        ({"max_calls": 0}, ValueError, "max_calls is 0; expected a whole number abo"),
+        ({"max_calls": 1.5}, ValueError, "max_calls is 1.5; expected a whole numbe"),
+        ({"max_calls": 0.5}, ValueError, "max_calls is 0.5; expected a whole numbe"),
+        ({"max_calls": True}, ValueError, "max_calls is True; expected a whole num"),
+        ({"max_calls": "9"}, ValueError, "max_calls is '9'; expected a whole numbe"),
+        ({"max_calls": np.inf}, ValueError, "max_calls is inf; expected a whole nu"),
+        ({"max_calls": np.nan}, ValueError, "max_calls is nan; expected a whole nu"),
+        ({"max_evaluations": 0}, ValueError, "max_evaluations is 0; expected a whole number abo"),
+        ({"max_evaluations": 1.5}, ValueError, "max_evaluations is 1.5; expected a whole numb"),
+        ({"model": "ga"}, ValueError, "unknown model 'ga'; known: "),
+        ({"model": "boa:parents=4"}, ValueError, "boa"),
+        ({"checkpoint": "no/run.ckpt"}, FileNotFoundError, "checkpoint is no/run.ckpt; expected"),
+        ({"checkpoint": "."}, FileNotFoundError, "checkpoint is ., a folder; expected a file"),
+        ({"model": 5}, ValueError, "eda: model is 5; expected a model"),
+        ({"model": hm.UMDA}, ValueError, "expected a model, such as harmonium.RBM"),
+        ({"target": "high"}, ValueError, "target is 'high'; expected a finite number"),
+        ({"target": np.nan}, ValueError, "target is nan; expected a finite number"),
+        ({"target": True}, ValueError, "target is True; expected a finite number"),
+        ({"target": 1j}, ValueError, "target is 1j; expected a finite number"),
+        ({"log": "no/such.jsonl"}, FileNotFoundError, "expected a file in an existing folder"),
+        ({"log": "."}, FileNotFoundError, "log is ., a folder; expected a file"),
+        ({"fixed": {99: 1}}, ValueError, "fixed names bit 99; expected 0 to 19"),
+        ({"subset_size": 21}, ValueError, "subset_size is 21; expected 0 ≤ fewest"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_refused(
+    options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    function = Calls()
+    arguments: dict[str, Any] = {"function": function, "length": LENGTH, "model": "umda"} | options
+    with pytest.raises(error) as caught:
+        hm.maximize(**arguments)
+    assert message in str(caught.value)
+    assert function.rows == []
+
+
+@pytest.mark.parametrize("name", ["stagnation", "max_seconds"])
+@pytest.mark.parametrize("value", [0, -1.5, "many", np.nan, True])
+def test_a_limit_that_is_not_a_number_above_0_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} is .*; expected a number above 0$"):
+        hm.maximize(weigh, LENGTH, **{name: value})
+
+
+def test_unknown_options_are_refused() -> None:
+    calls: tuple[Any, ...] = (hm.maximize, hm.minimize)
+    for call in calls:
+        with pytest.raises(TypeError, match="unexpected keyword argument 'generations'"):
+            call(weigh, LENGTH, generations=5)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'max_evals'"):
+            call(weigh, 5, max_evals=4)
+        with pytest.raises(TypeError):
+            call(weigh, 5, True)
+        with pytest.raises(TypeError, match=r"required .*argument.*'length'"):
+            call(weigh)
+
+
+def test_the_options_are_those_of_maximize() -> None:
+    signature = inspect.signature(hm.maximize)
+    keywords = {
+        name: parameter
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    assert [*signature.parameters] == ["function", "length", *keywords]
+    options = {field.name: field for field in fields(hm.Options)}
+    assert [*options] == [*keywords]
+    for name, parameter in keywords.items():
+        assert parameter.default == options[name].default, name
+        assert parameter.annotation == options[name].type, name
+
+
+def test_minimize_has_the_signature_and_help_of_maximize() -> None:
+    assert inspect.signature(hm.minimize) == inspect.signature(hm.maximize)
+    assert hm.minimize.__name__ == "minimize"
+    text = pydoc.plain(pydoc.render_doc(hm.minimize))
+    assert "minimize(function: " in text
+    assert "max_calls: " in text
+    assert "as small as possible" in text
+
+
+def test_the_options_of_resume_are_a_part_of_those_of_maximize() -> None:
+    resume = inspect.signature(hm.resume).parameters
+    maximize = inspect.signature(hm.maximize).parameters
+    shared = [name for name in resume if name not in ("path", "function")]
+    assert {name: resume[name] for name in shared} == {name: maximize[name] for name in shared}
+
+
+def test_every_option_is_documented() -> None:
+    for function in (hm.maximize, hm.resume):
+        text = inspect.getdoc(function)
+        assert text is not None
+        for name in inspect.signature(function).parameters:
+            assert re.search(rf"^[\w, ]*\b{name}\b[\w, ]* : ", text, re.MULTILINE), name
+
+
+ONE_PLUS_ONE = "tests.algorithms.one_plus_one:OnePlusOne"
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        hm.EDA(hm.UMDA(), population=40),
+        "eda:model=umda,population=40",
+        "eda:model=(umda),population=40,replacement=keep-parents",
+    ],
+    ids=str,
+)
+def test_an_algorithm_is_given_as_text_or_object(algorithm: Any) -> None:
+    result = hm.maximize(weigh, LENGTH, algorithm=algorithm, seed=1, max_calls=300)
+    assert_same(result, hm.maximize(weigh, LENGTH, population=40, max_calls=300, **FAST))
+    assert result.algorithm == "eda:model=umda,population=40,replacement=keep-parents"
+
+
+def test_an_algorithm_of_the_user_is_found_by_its_path() -> None:
+    result = hm.maximize(weigh, LENGTH, algorithm=f"{ONE_PLUS_ONE}:rate=2", seed=1, max_calls=200)
+    assert (result.calls, result.generations, result.best_found_by) == (200, None, None)
+    assert result.algorithm == f"{ONE_PLUS_ONE}:rate=2.0"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"algorithm": "ga"}, ValueError, "unknown algorithm 'ga'; known: eda, "),
+        ({"algorithm": "eda:model=ga"}, ValueError, "unknown model 'ga'; known: "),
+        ({"algorithm": "no.such:Class"}, ValueError, "no module"),
+        ({"algorithm": "tests.functions:Calls"}, ValueError, "is not an algorithm; expected a su"),
+        ({"algorithm": 5}, TypeError, "algorithm is 5; expected an Algorithm or its text"),
+        ({"algorithm": hm.EDA}, TypeError, "expected an Algorithm or its text"),
+        ({"algorithm": "eda:model=umda", "model": "boa"}, ValueError, "model and population are"),
+        ({"algorithm": "eda:model=umda", "population": 40}, ValueError, "model and population"),
+        ({"algorithm": ONE_PLUS_ONE, "model": hm.UMDA()}, ValueError, "algorithm=EDA(model, pop"),
+    ],
+    ids=str,
+)
+def test_wrong_algorithms_are_refused_before_any_call(
+    options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    function = Calls()
+    with pytest.raises(error) as caught:
+        hm.maximize(function, LENGTH, **options)
+    assert message in str(caught.value)
+    assert function.rows == []
+
+
+def test_whole_numbers_may_be_floats() -> None:
+    budgets: list[Any] = [3e2, np.float64(300), np.int16(300)]
+    for budget in budgets:
+        result = hm.maximize(weigh, LENGTH, max_calls=budget, **FAST)
+        assert (result.calls, result.stopped_by) == (300, "calls")
+    target: Any = np.float32(OPTIMUM - 1)
+    assert hm.maximize(weigh, LENGTH, target=target, **FAST).stopped_by == "optimum"

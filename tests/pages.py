@@ -1,0 +1,190 @@
+"""Markdown pages as programs: the files, Python blocks and commands of a page, run in one folder.
+
+A block that begins with a comment that names a file (`# pbil.py`, `# mine.toml`) is that file. Any
+other Python block is a script. A console block has commands after `$ `. Blocks run in the order of
+the page, and all files are there from the beginning.
+"""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from urllib.request import urlopen
+
+ROOT = Path(__file__).parent.parent
+LANGUAGES = {"python", "console", "toml", "text", ""}
+TIMEOUT = 300
+
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+_FILE = re.compile(r"# ([\w-]+\.(?:py|toml))\b")
+_EXECUTE = """
+import json, signal, sys
+from harmonium.cli import execute
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in background jobs
+for arguments in json.loads(sys.argv[1]):
+    print(end="\\0", flush=True)
+    if code := execute(arguments):
+        sys.exit(f"{arguments} ended with code {code}")
+"""
+_HARMONIUM = (sys.executable, "-P", "-c", _EXECUTE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+    line: int
+    """Number of the line at which it begins."""
+
+    @property
+    def file(self) -> str | None:
+        """The file that the block is, if its first line names one."""
+        named = _FILE.match(self.text)
+        return named[1] if named and self.language in ("python", "toml") else None
+
+    @property
+    def commands(self) -> list[list[str]]:
+        """The words of each command of a console block."""
+        lines = self.text.splitlines() if self.language == "console" else []
+        return [shlex.split(line[2:], comments=True) for line in lines if line.startswith("$ ")]
+
+    @property
+    def is_script(self) -> bool:
+        return self.language == "python" and self.file is None
+
+
+def read_blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [
+        Block(found[1], found[2], text.count("\n", 0, found.start()) + 1)
+        for found in _BLOCK.finditer(text)
+    ]
+
+
+def read_prose(page: Path) -> str:
+    """Return the text outside of blocks."""
+    return _BLOCK.sub("", page.read_text("utf-8"))
+
+
+def is_executable(page: Path) -> bool:
+    return any(block.is_script or block.commands for block in read_blocks(page))
+
+
+def write_files(page: Path, folder: Path) -> list[Path]:
+    """Write the files of a page, and a small version of the study that pages run."""
+    shrink_study(ROOT / "studies" / "quick.toml", folder / "studies" / "quick.toml")
+    files = []
+    for block in read_blocks(page):
+        if block.file is not None:
+            files.append(folder / block.file)
+            files[-1].write_text(block.text, "utf-8")
+    return files
+
+
+def run_page(page: Path, folder: Path) -> int:
+    """Run every script and command of a page; return how many there were."""
+    write_files(page, folder)
+    count = 0
+    for block in read_blocks(page):
+        where = f"{page.name}:{block.line}"
+        if block.is_script:
+            script = folder / f"block_{block.line}.py"
+            script.write_text(block.text, "utf-8")
+            before = set(folder.iterdir())
+            printed = _run([sys.executable, "-W", "error", script.name], folder, where)
+            assert printed or set(folder.iterdir()) - before, f"{where}: shows nothing"
+            count += 1
+        _run_commands(block.commands, folder, where)
+        count += len(block.commands)
+    return count
+
+
+def shrink_study(source: Path, target: Path) -> None:
+    """Copy a study with two small sizes and few runs and instances, so that it takes seconds."""
+
+    def halve(sizes: re.Match[str]) -> str:
+        return f"sizes = [{int(sizes[1]) // 2}, {int(sizes[2]) // 2}]"
+
+    text = re.sub(r"sizes = \[(\d+), (\d+).*\]", halve, source.read_text("utf-8"))
+    text = re.sub(r"(runs|instances) = \d+", r"\1 = 2", text)
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(text, "utf-8")
+
+
+def _run_commands(commands: Sequence[Sequence[str]], folder: Path, where: str) -> None:
+    """Run the commands of a block; those of harmonium, one after the other, in one process."""
+    for program, group in groupby(commands, key=_find_program):
+        lines = [words[1:] for words in group]
+        if program == "make":  # not the test suite inside the test suite
+            for line in lines:
+                assert _run(["make", "--dry-run", "-C", str(ROOT), *line], folder, where)
+        elif program == "pip":
+            for line in lines:
+                _check_installation(line, where)
+        elif program == "watch":
+            for line in lines:
+                _watch(line, folder, where)
+        else:
+            assert program == "harmonium", where
+            printed = _run([*_HARMONIUM, json.dumps(lines)], folder, where).split("\0")[1:]
+            assert len(printed) == len(lines), where
+            for line, text in zip(lines, printed, strict=True):
+                assert text.strip() or "-o" in line, f"{where}: {shlex.join(line)}: prints nothing"
+
+
+def _find_program(words: Sequence[str]) -> str:
+    return "watch" if words[1:3] == ["study", "watch"] else words[0]
+
+
+def _run(words: Sequence[str], folder: Path, where: str) -> str:
+    """Run a program in a folder, and return what it prints; a browser is not opened."""
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env={**os.environ, "BROWSER": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 0, f"{where}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def _watch(arguments: Sequence[str], folder: Path, where: str) -> None:
+    """Start a server, read the page from the address that it prints, and end it by Ctrl-C."""
+    words = [*_HARMONIUM, json.dumps([[*arguments, "--port", "0"]])]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, cwd=folder, stdout=pipe, stderr=pipe, text=True) as server:
+        assert server.stdout is not None
+        try:
+            address = server.stdout.readline().rpartition(" ")[2].strip()
+            assert address.startswith("http://127.0.0.1:"), f"{where}\n{server.communicate()}"
+            with urlopen(address, timeout=TIMEOUT) as page:  # noqa: S310  # http, as asserted
+                assert b"<html" in page.read(), where
+            server.send_signal(signal.SIGINT)
+            _, errors = server.communicate(timeout=TIMEOUT)
+        finally:
+            server.kill()
+    assert server.returncode == 0, f"{where}\n{errors}"
+
+
+def _check_installation(arguments: Sequence[str], where: str) -> None:
+    """Check that this folder is installed, with extras that exist; install nothing."""
+    verb, what = arguments
+    named = re.fullmatch(r"\.(?:\[([\w,]+)\])?", what)
+    assert verb == "install", where
+    assert named, where
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = set(named[1].split(",")) if named[1] else set()
+    assert extras <= set(project["optional-dependencies"]), where

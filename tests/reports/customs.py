@@ -1,0 +1,145 @@
+"""A custom model and a custom algorithm with models but without generations, for reports."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from harmonium import Algorithm, Interactions, Model, Search, Snapshot, Space
+from harmonium.bits import Bits, check_bits, check_fitness
+from harmonium.models import Fitted
+from harmonium.space import as_space
+
+
+@dataclass(frozen=True)
+class Blocks(Model):
+    """Draws each block of so many consecutive bits from one of the parents."""
+
+    name: ClassVar[str] = "blocks"
+    width: int = 4
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> "FittedBlocks":
+        return FittedBlocks(parents, self.width)
+
+
+@dataclass(frozen=True)
+class FittedBlocks:
+    parents: Bits
+    width: int
+
+    @property
+    def facts(self) -> Mapping[str, float]:
+        return {"best": float(len(np.unique(self.parents, axis=0)))}  # also a name of a column
+
+    def interactions(self) -> Interactions:
+        """Half of the pairs of each block, from the lower bit to the higher one."""
+        return Interactions(np.triu(self._members()), 0.5, directed=True, unit="membership")
+
+    def weights(self) -> NDArray[np.float64]:
+        weights: NDArray[np.float64] = -self._members()[:, :: self.width]
+        return weights
+
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        rows = np.empty((count, self.parents.shape[1]), dtype=np.uint8)
+        for first in range(0, rows.shape[1], self.width):
+            block = slice(first, first + self.width)
+            rows[:, block] = self.parents[rng.integers(0, len(self.parents), count), block]
+        return rows
+
+    def _members(self) -> NDArray[np.float64]:
+        blocks = np.arange(self.parents.shape[1]) // self.width
+        members: NDArray[np.float64] = (blocks[:, None] == blocks).astype(np.float64)
+        return members
+
+
+@dataclass(frozen=True)
+class WeightsOnly(Model):
+    """Samples as `Blocks` does; offers weights, but no interactions."""
+
+    name: ClassVar[str] = "weights-only"
+    width: int = 4
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> "FittedWeightsOnly":
+        return FittedWeightsOnly(FittedBlocks(parents, self.width))
+
+
+@dataclass(frozen=True)
+class FittedWeightsOnly:
+    whole: FittedBlocks
+    facts: ClassVar[Mapping[str, float]] = {}
+
+    def weights(self) -> NDArray[np.float64]:
+        return self.whole.weights()
+
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        return self.whole.sample(count, rng)
+
+
+@dataclass(frozen=True)
+class Misshapen(Blocks):
+    """Offers interactions of another length."""
+
+    name: ClassVar[str] = "misshapen"
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> "FittedMisshapen":
+        return FittedMisshapen(parents, self.width)
+
+
+class FittedMisshapen(FittedBlocks):
+    def interactions(self) -> Interactions:
+        return replace(super().interactions(), strengths=np.zeros((3, 3)))
+
+
+@dataclass(frozen=True)
+class Steady(Algorithm):
+    """Keeps the best rows of an archive and adds one sampled row a step: no generations."""
+
+    size: int = 60
+
+    def start(self, space: Space | int, seed: int) -> "SteadySearch":
+        return SteadySearch(self, as_space(space), seed)
+
+
+class SteadySearch(Search):
+    def __init__(self, algorithm: Steady, space: Space, seed: int) -> None:
+        super().__init__(algorithm, space, seed)
+        self.size = algorithm.size
+        self.bits = np.empty((0, space.length), dtype=np.uint8)
+        self.values = np.empty(0)
+        self.step = 0
+        self._fitted: FittedBlocks | None = None
+
+    @property
+    def fitted(self) -> FittedBlocks | None:
+        return self._fitted
+
+    def ask(self) -> Bits:
+        rng = self.rng("step", self.step)
+        if len(self.bits) < self.size:
+            return rng.integers(0, 2, (1, self.space.length), dtype=np.uint8)
+        if self._fitted is None or self.step % 20 == 0:
+            self._fitted = FittedBlocks(self.bits.copy(), 4)
+        return self._fitted.sample(1, rng)
+
+    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
+        told = check_bits(bits, self.space.length)
+        self.bits = np.concatenate([self.bits, told])
+        self.values = np.concatenate([self.values, check_fitness(fitness, len(told))])
+        kept = np.argsort(-self.values, kind="stable")[: self.size]
+        self.bits, self.values = self.bits[kept], self.values[kept]
+        self.step += len(told)
+
+    def save(self) -> Snapshot:
+        return Snapshot({"step": self.step}, {"bits": self.bits, "values": self.values})
+
+    def load(self, snapshot: Snapshot) -> None:
+        self.step = snapshot.facts["step"]
+        self.bits, self.values = snapshot.arrays["bits"], snapshot.arrays["values"]

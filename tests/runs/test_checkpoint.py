@@ -1,0 +1,207 @@
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harmonium as hm
+from harmonium.runs import checkpoint as checkpoint_module
+from harmonium.runs.checkpoint import UnfinishedCheckpointError
+from harmonium.snapshots import CheckpointError, Snapshot
+from harmonium.specs import SpecError
+from tests.functions import FAST, Calls, Fragile, assert_same, save_every_step, weigh
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.ckpt"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small checkpoint."""
+    path = tmp_path_factory.mktemp("small") / "run.ckpt"
+    hm.maximize(weigh, 8, population=8, checkpoint=path, max_calls=40, **FAST)
+    return path
+
+
+def walk(facts: dict[str, Any], *above: str) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Yield each entry of nested facts: where it stands, its name, and its full path."""
+    for name, value in facts.items():
+        yield facts, name, "/".join((*above, name))
+        if isinstance(value, dict) and name not in ("of", "facts", "cpu_seconds"):
+            yield from walk(value, *above, name)
+
+
+def test_a_file_that_cannot_be_read_is_named(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"run\.ckpt: cannot be read: No such file"):
+        hm.resume(path, weigh)
+    with pytest.raises(CheckpointError, match="cannot be read: Is a directory"):
+        hm.resume(tmp_path, weigh)
+
+
+OPTIONAL = {
+    "ended",  # absent and none are alike
+    "search/state/fitted",  # UMDA needs nothing of its last fit
+    "best_bits",
+    "search/state/bits",
+    "search/state/fitness",
+    "search/state/parents",
+}
+"""Parts of a checkpoint that some checkpoints do not have."""
+
+DEFAULTED = ("algorithm/", "stop/")
+"""Specs, whose fields have defaults."""
+
+
+def test_a_checkpoint_that_lacks_a_fact_is_refused(small: Path, path: Path) -> None:
+    shutil.copy(small, path)
+    whole = Snapshot.load(path)
+    entries = [
+        (facts, name)
+        for facts, name, place in walk(whole.facts)
+        if place not in OPTIONAL and not place.startswith(DEFAULTED)
+    ]
+    assert len(entries) > 30
+    for facts, name in entries:
+        kept = dict(facts)
+        del facts[name]
+        whole.save(path)
+        with pytest.raises(CheckpointError, match="does not fit this version of harmonium"):
+            hm.resume(path, weigh)
+        facts.clear()
+        facts.update(kept)
+    whole.save(path)
+    assert_same(hm.resume(path, weigh), hm.resume(small, weigh))
+
+
+def test_a_checkpoint_that_lacks_an_array_is_refused(small: Path, path: Path) -> None:
+    shutil.copy(small, path)
+    whole = Snapshot.load(path)
+    names = set(whole.arrays) - OPTIONAL
+    assert len(names) >= 10
+    for name in names:
+        array = whole.arrays.pop(name)
+        whole.save(path)
+        with pytest.raises(CheckpointError, match="does not fit this version of harmonium"):
+            hm.resume(path, weigh)
+        whole.arrays[name] = array
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("tournament", 3), ("replacement", "rtr"), ("population", 10), ("model", {"name": "boa"})],
+)
+def test_a_checkpoint_of_another_algorithm_is_refused(
+    name: str, value: Any, small: Path, path: Path
+) -> None:
+    whole = Snapshot.load(small)
+    whole.facts["algorithm"][name] = value
+    whole.save(path)
+    with pytest.raises(CheckpointError, match="the snapshot is of another search: algorithm"):
+        hm.resume(path, weigh)
+
+
+def test_saving_takes_a_small_share_of_the_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    saves: list[int] = []
+
+    def count(runner: hm.Runner, reason: str | None, *, path: Path) -> None:
+        saves.append(runner.steps)
+        now[0] += 0.5
+
+    def call_back(runner: hm.Runner) -> bool:
+        now[0] += 1.0
+        return runner.steps == 35
+
+    monkeypatch.setattr(checkpoint_module, "_save", count)
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    hm.maximize(weigh, 30, checkpoint=path, callback=call_back, **FAST)
+    # At the start and the end; in between half a second for ten, at a second a step.
+    assert saves == [1, 11, 21, 31, 35]
+
+
+@pytest.mark.parametrize("where", ["", "nowhere/run.ckpt"])
+def test_a_path_that_cannot_be_written_is_refused_before_any_call(
+    where: str, tmp_path: Path
+) -> None:
+    function = Calls()
+    with pytest.raises(FileNotFoundError, match="expected a file"):
+        hm.maximize(function, 12, checkpoint=tmp_path / where)
+    assert function.rows == []
+
+
+def test_a_file_that_is_not_a_checkpoint_is_not_overwritten(path: Path) -> None:
+    function = Calls()
+    for text in (b"", b"my thesis", b"harmonium checkpoint 2\ndamaged"):
+        path.write_bytes(text)
+        with pytest.raises(
+            FileExistsError, match="; choose another file for the checkpoint"
+        ) as got:
+            hm.maximize(function, 12, checkpoint=path)
+        assert not isinstance(got.value, UnfinishedCheckpointError)
+        assert str(got.value).startswith(f"{path}: is ")
+        assert path.read_bytes() == text
+    assert function.rows == []
+
+
+def test_a_search_that_has_not_ended_is_not_overwritten(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_every_step(monkeypatch)
+    options: dict[str, Any] = {"max_calls": 300, **FAST}
+    hm.maximize(Fragile(weigh, seed=1), 12, checkpoint=path, **options)
+    before = path.read_bytes()
+    function = Calls()
+    with pytest.raises(UnfinishedCheckpointError) as caught:
+        hm.maximize(function, 12, checkpoint=path, **options)
+    assert isinstance(caught.value, FileExistsError)
+    assert str(caught.value) == (
+        f"{path}: holds a search that has not ended; resume it, or delete the file"
+    )
+    assert function.rows == []
+    assert path.read_bytes() == before
+    # Once the search has ended, the file may be overwritten.
+    hm.resume(path, weigh)
+    hm.minimize(weigh, 12, checkpoint=path, **options)
+    assert hm.resume(path, weigh).fun < 10
+
+
+def test_a_search_that_has_ended_is_overwritten(path: Path) -> None:
+    hm.maximize(weigh, 12, max_calls=60, checkpoint=path, **FAST)
+    result = hm.maximize(weigh, 15, max_calls=90, checkpoint=path, **FAST)
+    assert_same(hm.resume(path, weigh), result)
+
+
+def test_classes_that_cannot_be_imported_again_are_refused_with_a_checkpoint(path: Path) -> None:
+    @dataclass(frozen=True)
+    class Local(hm.UMDA):
+        """Independent bits, in a class that no other process can find."""
+
+    @dataclass(frozen=True)
+    class LocalEDA(hm.EDA):
+        """The same for an algorithm."""
+
+    function = Calls()
+    refused: tuple[dict[str, Any], ...] = (
+        {"model": Local()},
+        {"algorithm": hm.EDA(Local())},
+        {"algorithm": LocalEDA(hm.UMDA())},
+    )
+    for options in refused:
+        with pytest.raises(SpecError, match=r"cannot be imported again; .* top of a module"):
+            hm.maximize(function, 12, checkpoint=path, **options)
+    assert function.rows == []
+    assert not list(path.parent.iterdir())
+
+
+def test_the_best_of_a_resumed_run_is_in_the_file(path: Path) -> None:
+    result = hm.maximize(weigh, 12, max_calls=60, checkpoint=path, **FAST)
+    saved = Snapshot.load(path)
+    assert saved.facts["ended"] == "calls"
+    assert saved.arrays["best_bits"].tolist() == result.x.tolist()
+    assert saved.facts["tally"]["evaluations"] == result.evaluations

@@ -1,0 +1,167 @@
+"""Files that are not checkpoints, or damaged: each is refused in one line."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import harmonium as hm
+from harmonium.snapshots import CheckpointError, Snapshot
+from tests.functions import FAST, weigh
+
+MAGIC = b"harmonium checkpoint 2\n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.ckpt"
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a small checkpoint."""
+    path = tmp_path_factory.mktemp("content") / "run.ckpt"
+    hm.maximize(weigh, 8, population=8, checkpoint=path, max_calls=40, **FAST)
+    return path.read_bytes()
+
+
+def sign(content: bytes) -> bytes:
+    """Return the file with this content and its checksum."""
+    return MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_save_that_fails_leaves_the_file_before(
+    step: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Snapshot({"count": 3}, {"bits": np.eye(2)}).save(path)
+
+    def fail(*_: Any) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os if step == "fsync" else Path, step, fail)
+        with pytest.raises(OSError, match="no space left"):
+            Snapshot({"count": 4}, {}).save(path)
+    assert Snapshot.load(path).facts == {"count": 3}
+    # A part that a killed process left behind does not matter.
+    path.with_name("run.ckpt.part").write_bytes(b"half")
+    Snapshot({"count": 5}, {}).save(path)
+    assert Snapshot.load(path).facts == {"count": 5}
+
+
+def test_objects_are_never_read(path: Path, tmp_path: Path) -> None:
+    trap = tmp_path / "trap.npz"
+    np.savez(trap, facts=np.array([print], dtype=object))
+    path.write_bytes(sign(trap.read_bytes()))
+    with pytest.raises(CheckpointError, match="is damaged: Object arrays cannot be loaded"):
+        Snapshot.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "is not a harmonium checkpoint"),
+        (b"\n", "is not a harmonium checkpoint"),
+        (b"SQLite format 3\x00" + bytes(100), "is not a harmonium checkpoint"),
+        (b"PK\x03\x04" + bytes(100), "is not a harmonium checkpoint"),
+        (MAGIC[:-2], "is a 'harmonium checkpoint '; this harmonium reads version 2"),
+        (
+            b"harmonium checkpoint 1\nwhatever",
+            "is a 'harmonium checkpoint 1'; this harmonium reads version 2: start again, or resume "
+            "with the version that wrote it",
+        ),
+        (b"harmonium checkpoint \xff\xfe", "this harmonium reads version 2"),
+        (MAGIC, "is damaged: its checksum does not match"),
+        (MAGIC + b"\n\n", "is damaged: its checksum does not match"),
+        (sign(b""), "is damaged: "),
+        (sign(b"hello"), "is damaged: "),
+        (sign(b"\x93NUMPY"), "is damaged: "),
+    ],
+)
+def test_a_foreign_or_damaged_file_is_refused_in_one_line(
+    text: bytes, message: str, path: Path
+) -> None:
+    path.write_bytes(text)
+    for read in (Snapshot.load, lambda file: hm.resume(file, weigh)):
+        with pytest.raises(CheckpointError) as caught:
+            read(path)
+        assert str(caught.value).startswith(f"{path}: ")
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_an_array_file_is_not_a_checkpoint(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.npy"
+    np.save(other, np.arange(3))
+    path.write_bytes(sign(other.read_bytes()))
+    with pytest.raises(CheckpointError, match="is damaged"):
+        Snapshot.load(path)
+
+
+def test_every_truncated_file_is_refused(content: bytes, path: Path) -> None:
+    for length in [*range(120), *range(120, len(content), 97), len(content) - 1]:
+        path.write_bytes(content[:length])
+        with pytest.raises(CheckpointError):
+            Snapshot.load(path)
+
+
+def test_every_flipped_byte_is_detected(content: bytes, path: Path) -> None:
+    for place in [*range(120), *range(120, len(content), 97)]:
+        flipped = bytearray(content)
+        flipped[place] ^= 0x20
+        path.write_bytes(flipped)
+        with pytest.raises(CheckpointError):
+            Snapshot.load(path)
+
+
+fuzzed = settings(max_examples=200)
+
+
+def refuse(folder: Path, text: bytes) -> str:
+    """Return the one line with which a file with these bytes is refused; fail if it is not."""
+    path = folder / "fuzzed.ckpt"
+    path.write_bytes(text)
+    with pytest.raises(CheckpointError) as caught:
+        Snapshot.load(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: is ")
+    assert "\n" not in message
+    return message
+
+
+@given(text=st.binary(max_size=300))
+@fuzzed
+@example(text=b"PK\x05\x06" + bytes(18))  # an empty archive
+def test_random_bytes_are_refused(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    if not text.startswith(b"harmonium"):
+        assert refuse(folder, text).endswith(": is not a harmonium checkpoint")
+    assert "this harmonium reads version 2" in refuse(folder, b"harmonium checkpoint 3\n" + text)
+    assert refuse(folder, MAGIC + text).endswith(": is damaged: its checksum does not match")
+    assert ": is damaged: " in refuse(folder, sign(text))
+
+
+@given(st.data())
+@fuzzed
+def test_changed_bytes_with_a_matching_checksum_are_refused_or_read(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, data: st.DataObject
+) -> None:
+    changed = bytearray(content.split(b"\n", 2)[2])
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(changed) - 1))
+        stop = start + data.draw(st.integers(0, 8))
+        changed[start:stop] = data.draw(st.binary(max_size=8))
+    path = tmp_path_factory.getbasetemp() / "fuzzed.ckpt"
+    path.write_bytes(sign(bytes(changed)))
+    try:
+        snapshot = Snapshot.load(path)
+    except CheckpointError as error:
+        assert str(error).startswith(f"{path}: is damaged: ")  # noqa: PT017
+    else:  # what is read is of the right kinds, whatever its values
+        assert all(isinstance(array, np.ndarray) for array in snapshot.arrays.values())

@@ -1,0 +1,84 @@
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import harmonium as hm
+from harmonium.bits import format_bits
+from tests.functions import FAST, Calls, interrupt_after, weigh
+
+LENGTH = 20
+
+
+def fail_for_some(row: NDArray[Any]) -> Any:
+    return None if row[:3].all() else weigh(row)
+
+
+def test_a_result_prints_one_fact_a_line() -> None:
+    result = hm.maximize(Calls(), LENGTH, subset_size=(0, 19), max_calls=2000, **FAST)
+    found = f"found at evaluation {result.best_found_at:,}, by a population of "
+    assert str(result).splitlines() == [
+        "max_calls was reached",
+        "      fun: 19, the largest found",
+        f"        x: {format_bits(result.x)} (19 of 20 are ones)",
+        "  success: False",
+        f"    calls: 2,000, and {result.evaluations - 2000:,} from the cache",
+        f"     best: {found}{result.best_found_by:,}",
+        f"  repairs: {result.repairs:,}",
+        f"algorithm: {result.algorithm}",
+        "     seed: 1",
+        f"  seconds: {result.seconds:.3g}",
+    ]
+
+
+def test_facts_that_are_zero_are_not_printed() -> None:
+    known = hm.maximize(weigh, 5, initial=np.ones(5), target=5.0, **FAST)
+    lines = str(known).splitlines()
+    assert "    calls: 1" in lines
+    assert "     best: found at evaluation 1" in lines  # by no population
+    assert not any("failures" in line or "repairs" in line for line in lines)
+
+
+def test_failures_are_printed_and_in_the_message() -> None:
+    failing = hm.minimize(fail_for_some, LENGTH, on_error="worst", max_calls=900, **FAST)
+    assert str(failing).startswith(f"{failing.message}\n")
+    assert f" failures: {failing.failures}" in str(failing).splitlines()
+    assert "      fun: 0, the smallest found" in str(failing).splitlines()
+    assert failing.message.endswith(f"; {failing.failures} evaluations failed")
+    single = hm.maximize(lambda row: None if row.all() else 1.0, 2, on_error="worst", **FAST)
+    assert single.message.endswith("; 1 evaluation failed")
+
+
+def test_rows_that_were_never_evaluated_are_not_reported_as_cached() -> None:
+    result = hm.maximize(interrupt_after(20), LENGTH, population=1000, **FAST)
+    assert (result.calls, result.evaluations) == (19, 19)
+    assert "    calls: 19" in str(result).splitlines()
+    failing = interrupt_after(60, fail_for_some)
+    result = hm.maximize(failing, LENGTH, population=1000, on_error="worst", **FAST)
+    assert result.failures > 0
+    assert (result.calls, result.evaluations) == (59, 59)
+    assert "    calls: 59" in str(result).splitlines()
+
+
+def test_long_rows_are_cut_when_printed() -> None:
+    result = hm.maximize(weigh, 500, max_calls=40, **FAST)
+    assert f"        x: {format_bits(result.x[:200])}… (" in str(result)
+
+
+def test_a_result_can_be_written_as_json() -> None:
+    result = hm.minimize(weigh, LENGTH, max_calls=700, target=0.0, **FAST)
+    plain = json.loads(json.dumps(result.to_dict()))
+    assert plain["x"] == "".join(map(str, result.x.tolist()))
+    assert plain["cpu_seconds"]["total"] == result.cpu_total
+    assert "trace" not in plain
+    wanted = {name: getattr(result, name) for name in ("fun", "evaluations", "calls", "label")}
+    assert {name: plain[name] for name in wanted} == wanted
+
+
+def test_results_have_the_names_of_scipy() -> None:
+    result = hm.maximize(weigh, LENGTH, max_calls=100, **FAST)
+    assert result.nfev == result.calls == 100
+    assert result.x.dtype == np.int64
+    assert isinstance(result.success, bool)
+    assert isinstance(result.message, str)

@@ -1,0 +1,427 @@
+"""`run`: what it takes, what ends it, and what the result reports."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harmonium import EDA, HIFF, NK, UMDA, OneMax, Problem, Result, Runner, Stop, Trap, run
+from harmonium.algorithms.population import PopulationSearch
+from harmonium.bits import Bits, Fitness, format_bits
+from harmonium.problems import nk_optimum
+from harmonium.runs import runner as runner_module
+from tests.algorithms.one_plus_one import OnePlusOne
+from tests.algorithms.searches import SETTINGS
+from tests.spies import SpyModel, SpyProblem
+
+SMALL = EDA(UMDA(), population=20)
+PATIENT = Stop(max_generations=1000, patience=None)
+
+
+class Function:
+    """A problem of 40 bits and any function of rows, with unknown optimum; not a spec."""
+
+    length = 40
+    optimum = None
+
+    def __init__(self, function: Callable[[Bits], Any]) -> None:
+        self.function = function
+
+    def __call__(self, bits: Bits) -> Fitness:
+        fitness: Fitness = self.function(bits)
+        return fitness
+
+
+def flat(bits: Bits) -> Fitness:
+    return np.zeros(len(bits))
+
+
+def without_times(result: Result) -> dict[str, Any]:
+    shown = result.to_dict() | {"trace": [asdict(row) for row in result.trace]}
+    del shown["cpu_seconds"], shown["seconds"]
+    return shown
+
+
+@pytest.mark.parametrize("way", SETTINGS, ids=str)
+def test_the_same_seed_gives_the_same_result(way: dict[str, Any]) -> None:
+    eda = EDA(UMDA(), population=60, **way)
+    stop = Stop(max_generations=8)
+    one, again, other = (run(Trap(40, 4), eda, stop=stop, seed=seed) for seed in (5, 5, 6))
+    assert without_times(one) == without_times(again)
+    assert format_bits(one.x) != format_bits(other.x)
+    assert [row.mean for row in one.trace] != [row.mean for row in other.trace]
+
+
+def test_without_a_seed_one_is_drawn_and_told() -> None:
+    one, other = run(OneMax(30), SMALL), run(OneMax(30), SMALL)
+    assert one.seed != other.seed
+    assert without_times(run(OneMax(30), SMALL, seed=one.seed)) == without_times(one)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
+def test_a_bad_seed_is_refused(seed: Any) -> None:
+    with pytest.raises(ValueError, match=f"seed is {seed!r}; expected an integer ≥ 0"):
+        run(OneMax(5), SMALL, seed=seed)
+
+
+@pytest.mark.parametrize("problem", [OneMax(20), Trap(20, 5), HIFF(16), NK(20, 3)], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_x_have_the_fun(problem: Problem, seed: int) -> None:
+    result = run(problem, SMALL, seed=seed)
+    assert problem(result.x[None].astype(np.uint8))[0] == result.fun
+    assert result.solved == (result.fun == problem.optimum)
+
+
+def test_the_result_says_what_was_run() -> None:
+    result = run(Trap(20, 5), SMALL, seed=3)
+    assert result.problem == "trap:length=20,order=5"
+    assert result.algorithm == "eda:model=umda,population=20,replacement=keep-parents"
+    assert (result.label, result.seed, result.optimum) == ("umda", 3, 20.0)
+    assert (result.best_found_by, result.minimized, result.repairs) == (20, False, 0)
+    assert (result.calls, result.nfev, result.failures) == (result.evaluations,) * 2 + (0,)
+
+
+def test_the_result_as_a_dict_is_plain() -> None:
+    result = run(OneMax(8), SMALL, seed=3)
+    shown = result.to_dict()
+    assert shown["x"] == format_bits(result.x)
+    assert shown["cpu_seconds"].pop("total") == result.cpu_total
+    assert sum(shown["cpu_seconds"].values()) == result.cpu_total
+    assert "trace" not in shown
+    assert {type(value) for value in shown.values()} == {str, int, float, bool, dict}
+    assert json.loads(json.dumps(shown)) == shown
+
+
+def test_the_trace_follows_every_generation() -> None:
+    problem = SpyProblem(40)
+    seen: list[float] = []
+    stop = Stop(max_generations=6)
+    result = run(
+        problem,
+        SMALL,
+        stop=stop,
+        seed=1,
+        callback=lambda runner: seen.append(mean_of(runner)),
+    )
+    bests = [batch.sum(axis=1).max() for batch in problem.batches]
+    assert [row.generation for row in result.trace] == list(range(7))
+    assert [row.evaluations for row in result.trace] == [20 + 10 * row for row in range(7)]
+    assert [row.best for row in result.trace] == np.maximum.accumulate(bests).tolist()
+    assert [row.mean for row in result.trace] == seen
+    assert result.fun == max(bests)
+
+
+def mean_of(runner: Runner) -> float:
+    assert isinstance(runner.search, PopulationSearch)
+    assert runner.search.population is not None
+    return float(runner.search.population.bits.sum(axis=1).mean())
+
+
+def test_the_trace_has_the_facts_of_the_model() -> None:
+    result = run(OneMax(40), EDA(SpyModel(), population=20), stop=Stop(max_generations=2), seed=1)
+    assert [row.facts for row in result.trace] == [{}, {"parents": 10.0}, {"parents": 10.0}]
+
+
+def test_the_optimum_ends_a_run() -> None:
+    result = run(OneMax(20), EDA(UMDA(), population=100), stop=PATIENT, seed=1)
+    assert (result.stopped_by, result.solved, result.fun) == ("optimum", True, 20)
+
+
+def test_a_run_ends_with_the_first_population_if_that_has_the_optimum() -> None:
+    result = run(OneMax(1), SMALL, seed=1)
+    assert (result.generations, result.evaluations, result.stopped_by) == (0, 20, "optimum")
+
+
+def test_convergence_ends_a_run() -> None:
+    result = run(SpyProblem(10), EDA(UMDA(), population=100), stop=PATIENT, seed=1)
+    assert result.stopped_by == "converged"
+    assert result.trace[-1].mean == result.fun
+
+
+def test_generations_end_a_run() -> None:
+    result = run(OneMax(50), SMALL, stop=Stop(max_generations=2), seed=1)
+    assert (result.stopped_by, result.generations, result.evaluations) == ("generations", 2, 40)
+    assert not result.solved
+
+
+def test_patience_ends_a_run() -> None:
+    stop = Stop(max_generations=None, patience=3)
+    result = run(Function(flat), EDA(UMDA(), population=100), stop=stop, seed=1)
+    assert (result.stopped_by, result.generations, result.evaluations) == ("patience", 3, 250)
+
+
+@pytest.mark.parametrize("budget", [1, 7, 19, 20, 21, 29, 30, 35, 50])
+def test_the_budget_of_evaluations_is_spent_and_never_exceeded(budget: int) -> None:
+    problem = SpyProblem(50)
+    result = run(problem, SMALL, stop=Stop(max_evaluations=budget), seed=1)
+    assert result.stopped_by == "evaluations"
+    assert result.evaluations == budget == sum(len(batch) for batch in problem.batches)
+    assert result.fun == max(batch.sum(axis=1).max() for batch in problem.batches)
+
+
+def test_a_budget_spent_within_the_last_generation_is_the_reason() -> None:
+    stop = Stop(max_generations=1, max_evaluations=21)
+    assert run(OneMax(50), SMALL, stop=stop, seed=1).stopped_by == "evaluations"
+    stop = Stop(max_generations=1, max_evaluations=30)
+    assert run(OneMax(50), SMALL, stop=stop, seed=1).stopped_by == "generations"
+
+
+def test_cpu_time_ends_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    run(OneMax(50), SMALL, stop=Stop(max_generations=1), seed=1)
+    seconds = count()
+    fake = SimpleNamespace(process_time=lambda: next(seconds), perf_counter=lambda: 0.0)
+    monkeypatch.setattr(runner_module, "time", fake)
+    # One CPU second from one look at the clock to the next: sampling, fitness and selection each.
+    result = run(OneMax(50), OnePlusOne(), stop=Stop(max_cpu_seconds=9), seed=1)
+    assert (result.stopped_by, result.evaluations) == ("cpu-time", 3)
+    assert result.cpu_seconds == {"fitness": 3, "selection": 3, "building": 0, "sampling": 3}
+    assert result.cpu_total == 9
+
+
+def test_time_on_the_clock_ends_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = count()
+    fake = SimpleNamespace(perf_counter=lambda: next(seconds), process_time=lambda: 0.0)
+    monkeypatch.setattr(runner_module, "time", fake)
+    # The clock is read when a runner is made, when it starts, and after each batch.
+    result = run(OneMax(50), SMALL, stop=Stop(max_seconds=3), seed=1)
+    assert (result.stopped_by, result.generations, result.seconds) == ("time", 2, 3)
+
+
+@pytest.mark.parametrize("yes", [True, np.True_])
+def test_a_callback_ends_a_run(yes: object) -> None:
+    stopped = run(OneMax(50), SMALL, seed=1, callback=lambda runner: runner.steps == 5 and yes)
+    assert (stopped.stopped_by, stopped.generations) == ("callback", 4)
+
+
+def test_a_callback_sees_every_generation_and_may_return_nothing() -> None:
+    seen: list[tuple[int | None, int]] = []
+    run(
+        OneMax(50),
+        SMALL,
+        stop=Stop(max_generations=3),
+        seed=1,
+        callback=lambda runner: seen.append(
+            (runner.search.status().generation, runner.tally.evaluations)
+        ),
+    )
+    assert seen == [(0, 20), (1, 30), (2, 40), (3, 50)]
+
+
+def test_another_reason_goes_before_the_callback() -> None:
+    stop = Stop(max_generations=1)
+    result = run(OneMax(50), SMALL, stop=stop, seed=1, callback=lambda runner: runner.steps == 2)
+    assert result.stopped_by == "generations"
+
+
+def test_without_a_known_optimum_nothing_is_solved() -> None:
+    result = run(SpyProblem(10), EDA(UMDA(), population=100), stop=PATIENT, seed=1)
+    assert result.fun == 10
+    assert not result.solved
+    assert result.optimum is None
+
+
+def test_an_optimum_that_was_given_up_is_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nk_optimum, "MAX_NODES", 3)
+    result = run(NK(30, 4), EDA(UMDA(), population=100), seed=1)
+    assert result.optimum is None
+    assert not result.solved
+    assert result.stopped_by != "optimum"
+
+
+def test_a_fitness_above_the_optimum_is_named() -> None:
+    with pytest.raises(
+        ValueError, match=r"^fitness 18 exceeds the optimum 16, .*correct problem\.opti"
+    ):
+        run(Scaled(18, optimum=16.0, step=3), EDA(UMDA(), population=100), seed=1)
+    with pytest.raises(ValueError, match=r"^fitness 1\.00000001 exceeds the optimum 1, "):
+        run(Scaled(1 + 1e-8, optimum=1.0), EDA(UMDA(), population=100), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("top", "optimum"), [(1 + 1e-12, 1), (0.3, 0.1 + 0.2), (1e12 + 100, 1e12), (-1.0, -1.0)]
+)
+def test_a_fitness_above_the_optimum_by_rounding_is_solved(top: float, optimum: float) -> None:
+    result = run(Scaled(top, optimum, step=abs(optimum)), EDA(UMDA(), population=100), seed=1)
+    assert (result.solved, result.fun) == (True, top)
+
+
+class Scaled:
+    """Onemax of 12 bits, in steps, shifted so that the best fitness is `top`."""
+
+    length = 12
+
+    def __init__(self, top: float, optimum: float, step: float = 1) -> None:
+        self.top, self.optimum, self.step = top, optimum, step
+
+    def __call__(self, bits: Bits) -> Fitness:
+        missing: Fitness = (1 - bits.astype(float)).sum(axis=1)
+        return self.top - self.step * missing
+
+
+def test_a_custom_problem_needs_no_spec() -> None:
+    problem = SpyProblem(12, optimum=12.0)
+    result = run(problem, EDA(UMDA(), population=100), seed=1)
+    assert isinstance(problem, Problem)
+    assert (result.problem, result.solved, result.stopped_by) == ("SpyProblem", True, "optimum")
+
+
+def test_a_custom_problem_sees_only_the_counted_rows() -> None:
+    problem = SpyProblem(50)
+    result = run(problem, SMALL, stop=Stop(max_generations=3), seed=1)
+    assert [batch.shape for batch in problem.batches] == [(20, 50)] + [(10, 50)] * 3
+    assert result.evaluations == 50
+
+
+def test_a_custom_model_sees_only_the_rows_of_its_run() -> None:
+    class OwnModel(SpyModel):
+        """Not seen by any run before."""
+
+    model = OwnModel()
+    run(OneMax(50), EDA(model, population=20), stop=Stop(max_generations=3), seed=1)
+    assert [fit.parents.shape for fit in model.fits] == [(10, 50)] * 3
+
+
+@pytest.mark.parametrize("dtype", [list, np.int64, np.float32, np.bool_])
+def test_fitness_may_be_any_numbers(dtype: Any) -> None:
+    def first(bits: Bits) -> Any:
+        return bits[:, 0].tolist() if dtype is list else bits[:, 0].astype(dtype)
+
+    result = run(Function(first), SMALL, stop=Stop(max_generations=2), seed=1)
+    assert result.fun == 1.0
+    assert type(result.fun) is float
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            lambda bits: np.where(np.arange(len(bits)) >= 7, np.nan, 0.0),
+            "fitness has nan in row 7 of 20; return a finite number for every row",
+        ),
+        (
+            lambda bits: np.where(np.arange(len(bits)) == 2, -np.inf, 0.0),
+            "fitness has -inf in row 2 of 20; return a finite number for every row",
+        ),
+        (
+            lambda bits: bits.sum(),
+            r"fitness has shape \(\) for 20 rows; return one number a row, \(20,\)",
+        ),
+        (
+            lambda bits: bits,
+            r"fitness has shape \(20, 40\) for 20 rows; return one number a row, \(20,\)",
+        ),
+        (lambda bits: ["high"] * len(bits), "fitness is not an array of real numbers"),
+    ],
+)
+def test_a_wrong_fitness_is_named(function: Callable[[Bits], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(Function(function), SMALL, seed=1)
+
+
+def test_an_error_in_the_problem_passes_through() -> None:
+    def broken(bits: Bits) -> Fitness:
+        raise LookupError("no such file")
+
+    with pytest.raises(LookupError, match="no such file"):
+        run(Function(broken), SMALL, seed=1)
+
+
+def test_umda_solves_onemax() -> None:
+    # Bits count alone here, which is what UMDA supposes; 400 rows keep drift from fixing a zero.
+    eda = EDA(UMDA(), population=400)
+    assert all(run(OneMax(100), eda, seed=seed).solved for seed in range(10))
+
+
+def test_without_a_population_size_the_result_says_which_one_found_the_best() -> None:
+    result = run(OneMax(40), EDA(UMDA()), seed=1)
+    assert (result.solved, result.stopped_by) == (True, "optimum")
+    sizes = {row.population for row in result.trace}
+    assert sizes == {32 * 2**number for number in range(len(sizes))}
+    assert result.best_found_by in sizes
+    assert [row.step for row in result.trace] == list(range(len(result.trace)))
+    # Random first populations are no generations.
+    assert result.generations == len(result.trace) - len(sizes) == result.trace[-1].generation
+
+
+def test_an_algorithm_without_generations_has_none_in_its_result() -> None:
+    result = run(OneMax(20), OnePlusOne(), seed=1)
+    assert (result.solved, result.generations, result.best_found_by) == (True, None, None)
+    assert result.best_found_at == result.evaluations
+    assert result.algorithm == "tests.algorithms.one_plus_one:OnePlusOne"
+    assert result.label == "OnePlusOne"
+    assert {(row.generation, row.population, row.mean) for row in result.trace} == {(None,) * 3}
+
+
+def test_umda_fails_on_traps() -> None:
+    # Seen alone, every bit is better as zero: with the rest of its trap at random, a zero is worth
+    # 2 on average, a one 1.375. So the marginals go to zero, and 12 traps never all become ones.
+    eda = EDA(UMDA(), population=400)
+    results = [run(Trap(60, 5), eda, seed=seed) for seed in range(10)]
+    assert not any(result.solved for result in results)
+    assert all((result.trace[-1].mean or 0) > 40 for result in results)
+
+
+class Halves:
+    length: Any = 8
+    optimum: Any = None
+
+    def __call__(self, bits: Bits) -> Any:
+        return bits.sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("problem", "algorithm", "stop", "message"),
+    [
+        ("onemax:length=8", EDA(UMDA(), population=8), None, "expected an object with length"),
+        (lambda bits: bits.sum(1), EDA(UMDA(), population=8), None, "expected an object with len"),
+        (Halves, EDA(UMDA(), population=8), None, "expected an object with length"),
+        (Halves(), UMDA(), None, "algorithm is .*; expected an algorithm, such as EDA"),
+        (Halves(), "umda", None, "algorithm is 'umda'; expected an algorithm"),
+        (Halves(), EDA(UMDA(), population=8), 5, "stop is 5; expected a Stop"),
+    ],
+)
+def test_what_is_not_a_problem_algorithm_or_stop_is_refused(
+    problem: Any, algorithm: Any, stop: Any, message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        run(problem, algorithm, stop=stop, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("length", "8", "problem.length is '8'; expected an integer"),
+        ("length", 8.0, "problem.length is 8.0; expected an integer"),
+        ("optimum", "8", "problem.optimum is '8'; expected a number or None"),
+    ],
+)
+def test_a_problem_of_wrong_types_is_refused(field: str, value: Any, message: str) -> None:
+    problem = Halves()
+    setattr(problem, field, value)
+    with pytest.raises(TypeError, match=message):
+        run(problem, EDA(UMDA(), population=8), seed=1)
+
+
+def test_a_problem_may_change_the_rows_it_was_given() -> None:
+    class Greedy(Halves):
+        def __call__(self, bits: Bits) -> Any:
+            total = bits.sum(axis=1)
+            bits[:] = 1
+            return total
+
+    result = run(Greedy(), EDA(UMDA(), population=20), seed=1)
+    assert result.x.sum() == result.fun
+
+
+def test_a_forgotten_return_is_named() -> None:
+    class Silent(Halves):
+        def __call__(self, bits: Bits) -> Any:
+            bits.sum(axis=1)
+
+    with pytest.raises(ValueError, match="fitness is None; return one number a row"):
+        run(Silent(), EDA(UMDA(), population=20), seed=1)

@@ -1,0 +1,581 @@
+from pathlib import Path
+
+import pytest
+
+from harmonium import BOA, EDA, MODELS, NK, RBM, UMDA, OneMax, Stop, Trap
+from harmonium.specs import SpecError
+from harmonium.studies.loading import load_study, parse_study
+from harmonium.studies.plans import Bisect, Fixed, Runs, Walk
+from harmonium.studies.study import Study
+from tests.modules import write_module
+from tests.studies.made import KNOWN_NAMES, OWN_ONEMAX
+
+TOP = 'name = "s"\nmodels = ["umda"]\n'
+ONEMAX = '[[problems]]\nproblem = "onemax"\nsizes = [20]\n'
+
+WHOLE = """
+name = "whole"
+description = "Of everything one"
+seed = 7
+replacement = "worst"
+models = ["umda", {model = "rbm:hidden=n/2", name = "half", tournament = 4, replacement = "rtr"}]
+
+[[problems]]
+problem = "trap:order=5"
+sizes = [10, 20]
+runs = 4
+
+[[problems]]
+problem = "nk:k=2"
+sizes = [12]
+instances = 2
+runs = 3
+models = ["half"]
+
+[bisect]
+start = 32
+tolerance = 0.25
+max_population = 512
+max_evaluations = 1_000_000
+max_cpu_seconds = 60
+confirm = true
+
+[stop]
+max_generations = 50
+"""
+
+
+def read(text: str) -> Study:
+    return parse_study(text, "s.toml", None)
+
+
+def test_a_study_is_its_cases_in_order() -> None:
+    study = read(WHOLE)
+    assert (study.name, study.description, study.seed) == ("whole", "Of everything one", 7)
+    assert (study.text, study.folder) == (WHOLE, Path.cwd())
+    assert [(case.family, case.size, case.name, case.instance) for case in study.cases] == [
+        ("trap:order=5", 10, "umda", None),
+        ("trap:order=5", 10, "half", None),
+        ("trap:order=5", 20, "umda", None),
+        ("trap:order=5", 20, "half", None),
+        ("nk:k=2", 12, "half", 0),
+        ("nk:k=2", 12, "half", 1),
+    ]
+    assert [case.problem for case in study.cases] == [
+        *[Trap(10, 5)] * 2,
+        *[Trap(20, 5)] * 2,
+        *[NK(12, 2, instance=0), NK(12, 2, instance=1)],
+    ]
+    assert [case.seeds for case in study.cases] == [range(7, 11)] * 4 + [range(7, 10)] * 2
+    plan = Bisect(32, 0.25, 512, 1_000_000, 60.0, confirm=True)
+    assert {case.plan for case in study.cases} == {plan}
+    assert {case.stop for case in study.cases} == {Stop(max_generations=50)}
+    assert study.cases[0].algorithm == EDA(UMDA(), replacement="worst")
+    assert study.cases[1].algorithm == EDA(RBM(hidden="n/2"), tournament=4, replacement="rtr")
+
+
+def test_a_short_study_has_the_defaults() -> None:
+    (case,) = read(TOP + ONEMAX).cases
+    assert case.plan == Bisect(16, 0.1, 65_536, None, None, confirm=False)
+    assert case.stop == Stop()
+    assert case.seeds == range(1, 31)
+    assert case.problem == OneMax(20)
+    assert case.instance is None
+    assert case.algorithm == EDA(UMDA())
+
+
+def test_a_problem_may_be_bisected_in_a_way_of_its_own() -> None:
+    own = "[problems.bisect]\nconfirm = true\nstart = 8\n"
+    trap = '[[problems]]\nproblem = "trap:order=4"\nsizes = [20]\n'
+    common = "[bisect]\nstart = 32\ntolerance = 0.2\n"
+    mine, theirs = read(TOP + common + ONEMAX + own + trap).cases
+    assert mine.plan == Bisect(8, 0.2, confirm=True)
+    assert theirs.plan == Bisect(32, 0.2)
+    inline = read(TOP + common + ONEMAX + "bisect = {confirm = true, start = 8}\n" + trap)
+    assert inline.cases == (mine, theirs)
+
+
+def test_how_a_problem_is_bisected_does_not_enter_the_keys_of_its_trials() -> None:
+    (plain,) = read(TOP + ONEMAX).cases
+    (own,) = read(TOP + ONEMAX + "bisect = {confirm = true, start = 32, tolerance = 0.3}").cases
+    assert [trial.key for trial in own.trials(64)] == [trial.key for trial in plain.trials(64)]
+
+
+def test_a_grid_has_a_case_for_each_population_of_each_instance() -> None:
+    text = '[[problems]]\nproblem = "nk:k=2"\nsizes = [12]\ninstances = 2\n'
+    study = read(TOP + text + "[grid]\npopulations = [64, 16, 64]\n")
+    assert [(case.plan, case.instance) for case in study.cases] == [
+        *[(Fixed(64), 0), (Fixed(64), 1), (Fixed(16), 0), (Fixed(16), 1)],
+    ]
+
+
+def test_one_instance_may_be_named() -> None:
+    text = '[[problems]]\nproblem = "nk:k=2,instance=5"\nsizes = [12]\n'
+    (case,) = read(TOP + text).cases
+    assert case.problem == NK(12, 2, instance=5)
+    assert case.instance is None
+
+
+def test_a_custom_problem_is_found_beside_the_study_file(tmp_path: Path) -> None:
+    name = write_module(tmp_path, OWN_ONEMAX)
+    file = tmp_path / "own.toml"
+    text = f'{TOP}[[problems]]\nproblem = "{name}:Own:easy=true"\nsizes = [8]\ninstances = 2\n'
+    text += "[grid]\npopulations = [16]\n"
+    file.write_text(text, encoding="utf-8")
+    study = load_study(file)
+    assert study.folder == tmp_path
+    assert study.text == text
+    assert [str(case.problem) for case in study.cases] == [
+        f"{name}:Own:easy=true,instance=0,length=8",
+        f"{name}:Own:easy=true,instance=1,length=8",
+    ]
+
+
+def test_every_study_that_comes_with_harmonium_is_one() -> None:
+    files = sorted((Path(__file__).parents[2] / "studies").glob("*.toml"))
+    assert files
+    for file in files:
+        for case in load_study(file).cases:
+            assert not Walk(case, {}).advance()
+
+
+PROBLEM = "[[problems]]\n"
+KNOWN_MODELS = ", ".join(model.name for model in MODELS)
+STOP_FIELDS = (
+    "max_generations, patience, stagnation, max_evaluations, max_calls, max_cpu_seconds, "
+    "max_seconds"
+)
+
+# A text, and what is wrong with it: the file, the key, and what was expected.
+WRONG = {
+    "empty": ("", "name is missing"),
+    "no name": ('models = ["umda"]\n' + ONEMAX, "name is missing"),
+    "no models": (
+        'name = "s"\n' + ONEMAX,
+        "models is missing; list `models`, `algorithms` or both",
+    ),
+    "no problems": (TOP, "problems is missing"),
+    "empty name": (
+        'name = ""\nmodels = ["umda"]\n' + ONEMAX,
+        "name: Expected str of length >= 1",
+    ),
+    "name of another type": (
+        'name = 3\nmodels = ["umda"]\n' + ONEMAX,
+        "name: Expected str, got int",
+    ),
+    "unknown key": (
+        "sed = 3\n" + TOP + ONEMAX,
+        "unknown key 'sed'; known: name, problems, models, algorithms, description, seed, "
+        "replacement, plan, stop, bisect, grid",
+    ),
+    "negative seed": ("seed = -1\n" + TOP + ONEMAX, "seed: Expected int >= 0"),
+    "seed of another type": ("seed = 1.0\n" + TOP + ONEMAX, "seed: Expected int, got float"),
+    "seed true": ("seed = true\n" + TOP + ONEMAX, "seed: Expected int, got bool"),
+    "models as one": ('name = "s"\nmodels = "umda"\n' + ONEMAX, "models: Expected array, got str"),
+    "models empty": (
+        'name = "s"\nmodels = []\n' + ONEMAX,
+        "models is missing; list `models`, `algorithms` or both",
+    ),
+    "unknown model": (
+        'name = "s"\nmodels = ["umda", "bao"]\n' + ONEMAX,
+        f"models[1]: unknown model 'bao'; known: {KNOWN_MODELS}, or module:name",
+    ),
+    "unknown field of a model": (
+        'name = "s"\nmodels = ["umda:rate=1"]\n' + ONEMAX,
+        "models[0]: umda: unknown field 'rate'; known: none",
+    ),
+    "wrong field of a model": (
+        'name = "s"\nmodels = ["rbm:hidden=0"]\n' + ONEMAX,
+        "models[0]: rbm: hidden is 0; expected an integer ≥ 1 or one of n, n/2",
+    ),
+    "a model of another type": (
+        'name = "s"\nmodels = ["umda", 3]\n' + ONEMAX,
+        "models[1]: Expected str | table, got int",
+    ),
+    "two models of one name": (
+        'name = "s"\nmodels = ["rbm", {model = "umda", name = "rbm"}]\n' + ONEMAX,
+        "models[1]: a second algorithm named 'rbm'; give it a `name`",
+    ),
+    "a table without a model": (
+        'name = "s"\nmodels = [{name = "u"}]\n' + ONEMAX,
+        "models[0]: model is missing",
+    ),
+    "unknown key of a model": (
+        'name = "s"\nmodels = [{model = "umda", population = 8}]\n' + ONEMAX,
+        "models[0]: unknown key 'population'; known: model, name, replacement, tournament, pairing",
+    ),
+    "wrong type in a model": (
+        'name = "s"\nmodels = [{model = ["umda"]}]\n' + ONEMAX,
+        "models[0].model: Expected str, got array",
+    ),
+    "tournament too small": (
+        'name = "s"\nmodels = [{model = "umda", tournament = 1}]\n' + ONEMAX,
+        "models[0]: eda: tournament is 1; expected an integer ≥ 2",
+    ),
+    "tournament too large": (
+        'name = "s"\nmodels = [{model = "umda", tournament = 9}]\n' + ONEMAX,
+        "models[0]: eda: tournament is 9; expected at most half the population",
+    ),
+    "unknown replacement": (
+        'replacement = "best"\n' + TOP + ONEMAX,
+        "models[0]: eda: replacement is 'best'; expected one of keep-parents, rtr, worst or auto",
+    ),
+    "problems as one": (
+        TOP + '[problems]\nproblem = "onemax"\nsizes = [20]\n',
+        "problems: Expected array, got table",
+    ),
+    "problems empty": (TOP + "problems = []", "problems: Expected array of length >= 1"),
+    "a problem without one": (TOP + PROBLEM + "sizes = [20]", "problems[0]: problem is missing"),
+    "a problem without sizes": (
+        TOP + ONEMAX + PROBLEM + 'problem = "onemax"',
+        "problems[1]: sizes is missing",
+    ),
+    "unknown key of a problem": (
+        TOP + ONEMAX + "run = 3",
+        "problems[0]: unknown key 'run'; known: problem, sizes, runs, instances, models, "
+        "algorithms, bisect",
+    ),
+    "sizes as one": (
+        TOP + PROBLEM + 'problem = "onemax"\nsizes = 20',
+        "problems[0].sizes: Expected array, got int",
+    ),
+    "sizes empty": (
+        TOP + PROBLEM + 'problem = "onemax"\nsizes = []',
+        "problems[0].sizes: Expected array of length >= 1",
+    ),
+    "a size of another type": (
+        TOP + PROBLEM + 'problem = "onemax"\nsizes = [20, "30"]',
+        "problems[0].sizes[1]: Expected int, got str",
+    ),
+    "a size of nothing": (
+        TOP + PROBLEM + 'problem = "onemax"\nsizes = [20, 0]',
+        "problems[0].sizes[1]: Expected int >= 1",
+    ),
+    "a size too large": (
+        TOP + PROBLEM + 'problem = "onemax"\nsizes = [20, 2_000_000]',
+        "problems[0].sizes[1]: onemax: length is 2000000; expected an integer ≥ 1 and ≤ 1,000,000",
+    ),
+    "a size twice": (
+        TOP + PROBLEM + 'problem = "onemax"\nsizes = [20, 30, 20]',
+        "problems[0].sizes: names a size twice",
+    ),
+    "an impossible size": (
+        TOP + PROBLEM + 'problem = "trap:order=5"\nsizes = [40, 41]',
+        "problems[0].sizes[1]: trap: length is 41; expected a multiple of order=5",
+    ),
+    "a length": (
+        TOP + PROBLEM + 'problem = "onemax:length=20"\nsizes = [20]',
+        "problems[0].problem: names a length; list it in `sizes` instead",
+    ),
+    "unknown problem": (
+        TOP + PROBLEM + 'problem = "onemx"\nsizes = [20]',
+        "problems[0].problem: unknown problem 'onemx'; known: onemax, trap, nk, hiff, maxsat, "
+        "or module:name",
+    ),
+    "unknown field of a problem": (
+        TOP + PROBLEM + 'problem = "trap:ordr=5"\nsizes = [20]',
+        "problems[0].problem: trap: unknown field 'ordr'; known: length, order",
+    ),
+    "missing field of a problem": (
+        TOP + PROBLEM + 'problem = "trap"\nsizes = [20]',
+        "problems[0].problem: trap: order is missing; write trap:order=…",
+    ),
+    "no setting": (
+        TOP + PROBLEM + 'problem = "trap:order"\nsizes = [20]',
+        "problems[0].problem: trap: 'order' is not a setting; write field=value",
+    ),
+    "unknown module": (
+        TOP + PROBLEM + 'problem = "no_such_module:make"\nsizes = [20]',
+        "problems[0].problem: no_such_module:make: there is no module 'no_such_module'; put it "
+        "into the current folder or that of the study file, or install it; write module:function, "
+        "without .py",
+    ),
+    "instances of a problem without": (
+        TOP + ONEMAX + "instances = 3",
+        "problems[0].instances: onemax has no instances; leave it out",
+    ),
+    "no instances": (TOP + ONEMAX + "instances = 0", "problems[0].instances: Expected int >= 1"),
+    "instances of an instance": (
+        TOP + PROBLEM + 'problem = "nk:k=2,instance=1"\nsizes = [20]\ninstances = 3',
+        "problems[0].instances: the problem names an instance already",
+    ),
+    "no runs": (TOP + ONEMAX + "runs = 0", "problems[0].runs: Expected int >= 1"),
+    "runs of another type": (
+        TOP + ONEMAX + 'runs = "30"',
+        "problems[0].runs: Expected int, got str",
+    ),
+    "a problem's unknown model": (
+        TOP + ONEMAX + 'models = ["umda", "rbm"]',
+        "problems[0].models: unknown name 'rbm'; known: umda",
+    ),
+    "a problem's models as one": (
+        TOP + ONEMAX + 'models = "umda"',
+        "problems[0].models: Expected array, got str",
+    ),
+    "bisect and grid": (
+        TOP + ONEMAX + "[bisect]\n[grid]\npopulations = [8]",
+        "has both [bisect] and [grid]; expected one of them",
+    ),
+    "bisect of another type": (
+        "bisect = true\n" + TOP + ONEMAX,
+        "bisect: Expected table, got bool",
+    ),
+    "unknown key of bisect": (
+        TOP + ONEMAX + "[bisect]\nfirst = 16",
+        "bisect: unknown field 'first'; known: start, tolerance, max_population, max_evaluations, "
+        "max_cpu_seconds, confirm",
+    ),
+    "a start beyond the ceiling": (
+        TOP + ONEMAX + "[bisect]\nstart = 64\nmax_population = 8",
+        "bisect: start is 64; expected at most max_population, 8",
+    ),
+    "a start that cannot be confirmed": (
+        TOP + ONEMAX + "[bisect]\nstart = 64\nmax_population = 100\nconfirm = true",
+        "bisect: start is 64; expected at most half of max_population, 100, with confirm",
+    ),
+    "confirm of another type": (
+        TOP + ONEMAX + "[bisect]\nconfirm = 1",
+        "bisect: confirm is 1; expected true or false",
+    ),
+    "a problem's bisect of another type": (
+        TOP + ONEMAX + "bisect = true",
+        "problems[0].bisect: Expected table, got bool",
+    ),
+    "a problem's unknown key of bisect": (
+        TOP + ONEMAX + "bisect = {first = 16}",
+        "problems[0]: bisect: unknown field 'first'; known: start, tolerance, max_population, "
+        "max_evaluations, max_cpu_seconds, confirm",
+    ),
+    "a problem's start beyond the ceiling of all": (
+        TOP + "[bisect]\nmax_population = 64\n" + ONEMAX + "bisect = {start = 100}",
+        "problems[0]: bisect: start is 100; expected at most max_population, 64",
+    ),
+    "a problem's start too small for a model": (
+        'name = "s"\nmodels = [{model = "umda", tournament = 8}]\n'
+        + ONEMAX
+        + "bisect = {start = 8}",
+        "problems[0].bisect: eda: tournament is 8; expected at most half the population",
+    ),
+    "a problem's bisect in a grid": (
+        TOP + "[grid]\npopulations = [8]\n" + ONEMAX + "bisect = {confirm = true}",
+        "problems[0].bisect: the plan of the study is grid; leave it out",
+    ),
+    "an odd start": (
+        TOP + ONEMAX + "[bisect]\nstart = 17",
+        "bisect: start is 17; expected an even number",
+    ),
+    "a small start": (
+        TOP + ONEMAX + "[bisect]\nstart = 6",
+        "bisect: start is 6; expected an integer ≥ 8 and ≤ 100,000,000",
+    ),
+    "no tolerance": (
+        TOP + ONEMAX + "[bisect]\ntolerance = 0",
+        "bisect: tolerance is 0; expected a number > 0 and < 1",
+    ),
+    "tolerance nan": (
+        TOP + ONEMAX + "[bisect]\ntolerance = nan",
+        "bisect: tolerance is nan; expected a number > 0 and < 1",
+    ),
+    "all tolerance": (
+        TOP + ONEMAX + "[bisect]\ntolerance = 1",
+        "bisect: tolerance is 1; expected a number > 0 and < 1",
+    ),
+    "no evaluations": (
+        TOP + ONEMAX + "[bisect]\nmax_evaluations = 0",
+        "bisect: max_evaluations is 0; expected an integer ≥ 1 or none",
+    ),
+    "no populations": (
+        TOP + ONEMAX + "[grid]",
+        "grid: populations is missing",
+    ),
+    "populations empty": (
+        TOP + ONEMAX + "[grid]\npopulations = []",
+        "grid: populations is []; expected a list of even integers ≥ 8 and ≤ 100,000,000",
+    ),
+    "an odd population": (
+        TOP + ONEMAX + "[grid]\npopulations = [8, 9]",
+        "grid: populations is [8, 9]; expected a list of even integers ≥ 8 and ≤ 100,000,000",
+    ),
+    "stop of another type": ("stop = 3\n" + TOP + ONEMAX, "stop: Expected table, got int"),
+    "unknown key of stop": (
+        TOP + ONEMAX + "[stop]\ngenerations = 3",
+        f"stop: unknown field 'generations'; known: {STOP_FIELDS}",
+    ),
+    "wrong value of stop": (
+        TOP + ONEMAX + "[stop]\nmax_generations = 0",
+        "stop: max_generations is 0; expected an integer ≥ 1 or none",
+    ),
+    "unknown plan": (
+        'plan = "walk"\n' + TOP + ONEMAX,
+        "plan is 'walk'; expected one of bisect, grid, runs",
+    ),
+    "two plans": (
+        'plan = "runs"\n' + TOP + ONEMAX + "[bisect]\nstart = 8",
+        "plan is 'runs', but there is a table [bisect]; leave one out",
+    ),
+    "a problem's bisect in a plan of runs": (
+        'plan = "runs"\n' + TOP + ONEMAX + "bisect = {start = 8}",
+        "problems[0].bisect: the plan of the study is runs; leave it out",
+    ),
+    "a grid without populations": (
+        'plan = "grid"\n' + TOP + ONEMAX,
+        "grid: populations is missing",
+    ),
+    "unknown algorithm": (
+        'name = "s"\nalgorithms = ["bao"]\n' + ONEMAX,
+        f"algorithms[0]: unknown model or algorithm 'bao'; known: {KNOWN_NAMES}, or module:Class",
+    ),
+    "unknown key of an algorithm": (
+        'name = "s"\nalgorithms = [{algorithm = "eda:model=boa", population = 8}]\n' + ONEMAX,
+        "algorithms[0]: unknown key 'population'; known: algorithm, name",
+    ),
+    "a model and an algorithm of one name": (
+        TOP + 'algorithms = ["umda"]\n' + ONEMAX,
+        "algorithms[0]: a second algorithm named 'umda'; give it a `name`",
+    ),
+    "a tournament of an algorithm that is too large": (
+        'name = "s"\nalgorithms = ["eda:model=boa,tournament=9"]\n' + ONEMAX,
+        "algorithms[0]: eda: tournament is 9; expected at most half the population",
+    ),
+    "a seed too large": (
+        f"seed = {2**62 + 1}\n" + TOP + ONEMAX,
+        f"seed: Expected int <= {2**62}",
+    ),
+    "no TOML": (
+        "name s\n",
+        "is not TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)",
+    ),
+    "a key twice": (
+        'name = "s"\nname = "t"\n',
+        "is not TOML: Cannot overwrite a value (at line 2, column 11)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_study_says_in_one_line_what_is_wrong_and_where(name: str) -> None:
+    text, message = WRONG[name]
+    with pytest.raises(SpecError) as caught:
+        read(text)
+    assert str(caught.value) == f"s.toml: {message}"
+
+
+def test_a_size_of_a_problem_in_two_tables_is_refused() -> None:
+    # Its rows could not be told apart.
+    with pytest.raises(SpecError, match=r"^s\.toml: problems\[1\].*20"):
+        read(TOP + ONEMAX + ONEMAX)
+
+
+def test_a_tournament_that_the_first_population_cannot_hold_is_refused() -> None:
+    models = 'name = "s"\nmodels = [{model = "umda", tournament = 8}]\n'
+    with pytest.raises(SpecError, match=r"^s\.toml: .*at most half the population"):
+        read(models + ONEMAX + "[bisect]\nstart = 14")
+
+
+def test_a_problem_without_an_optimum_is_measured_on_a_grid_alone(tmp_path: Path) -> None:
+    name = write_module(
+        tmp_path,
+        """
+class Own:
+    def __init__(self, length):
+        self.length = length
+        self.optimum = None if length % 2 else float(length)
+
+    def __call__(self, bits):
+        return bits.sum(axis=1)
+""",
+    )
+    text = f'{TOP}[[problems]]\nproblem = "{name}:Own"\nsizes = [8, 9]\n'
+    with pytest.raises(SpecError) as caught:
+        parse_study(text, "s.toml", tmp_path)
+    assert str(caught.value) == (
+        f"s.toml: problems[0].sizes[1]: the optimum of {name}:Own:length=9 is None, but a "
+        "bisection needs one to tell what is solved; expected a number, or the plan `grid` or "
+        "`runs`"
+    )
+    assert len(parse_study(text + "[grid]\npopulations = [16]", "s.toml", tmp_path).cases) == 2
+
+
+def test_an_optimum_that_raises_is_reported(tmp_path: Path) -> None:
+    name = write_module(
+        tmp_path,
+        """
+class Own:
+    def __init__(self, length):
+        self.length = length
+
+    @property
+    def optimum(self):
+        raise LookupError("no such file")
+
+    def __call__(self, bits):
+        return bits.sum(axis=1)
+""",
+    )
+    text = f'{TOP}[[problems]]\nproblem = "{name}:Own"\nsizes = [8]\n'
+    with pytest.raises(SpecError, match=r"^s\.toml: problems\[0\]\.sizes\[0\]: .*LookupError: no "):
+        parse_study(text, "s.toml", tmp_path)
+
+
+def test_a_module_that_raises_is_reported(tmp_path: Path) -> None:
+    name = write_module(tmp_path, 'raise RuntimeError("no licence")\n')
+    text = f'{TOP}[[problems]]\nproblem = "{name}:make"\nsizes = [20]\n'
+    with pytest.raises(SpecError) as caught:
+        parse_study(text, "s.toml", tmp_path)
+    assert str(caught.value).startswith("s.toml: problems[0]")
+    assert str(caught.value).endswith(
+        f": {name}:make: importing {name} raised RuntimeError: no licence"
+    )
+
+
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    with pytest.raises(SpecError) as caught:
+        load_study(file)
+    assert str(caught.value) == f"{file}: cannot be read: No such file or directory"
+    with pytest.raises(SpecError) as caught:
+        load_study(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: cannot be read: Is a directory"
+    file.write_bytes(b'name = "\xff"\n')
+    with pytest.raises(SpecError) as caught:
+        load_study(file)
+    assert str(caught.value) == f"{file}: cannot be read: it is not UTF-8 text"
+
+
+def test_a_wrong_file_is_called_by_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text('models = ["umda"]\n' + ONEMAX, encoding="utf-8")
+    with pytest.raises(SpecError, match=r"^study\.toml: name is missing$"):
+        load_study(file)
+
+
+def test_algorithms_are_listed_beside_models() -> None:
+    text = (
+        'name = "s"\nmodels = ["rbm"]\nalgorithms = ["eda:model=boa,replacement=rtr", '
+        '{algorithm = "umda", name = "plain"}]\n'
+        + ONEMAX
+        + 'models = ["rbm"]\nalgorithms = ["plain"]\n'
+    )
+    study = read(text)
+    assert study.algorithms == {
+        "rbm": EDA(RBM()),
+        "boa": EDA(BOA(), replacement="rtr"),
+        "plain": EDA(UMDA()),
+    }
+    assert [case.name for case in study.cases] == ["rbm", "plain"]
+
+
+def test_a_plan_of_runs_leaves_the_algorithms_as_they_are() -> None:
+    text = 'plan = "runs"\nname = "s"\nalgorithms = ["umda", "eda:model=boa,population=20"]\n'
+    auto, fixed = read(text + ONEMAX + "[stop]\nmax_evaluations = 500\n").cases
+    assert (auto.plan, fixed.plan) == (Runs(), Runs())
+    # Each has the rules that suit it, changed by what the study says.
+    assert auto.stop == Stop(
+        max_generations=None, patience=None, stagnation=2.0, max_evaluations=500
+    )
+    assert fixed.stop == Stop(max_evaluations=500)
+    assert {trial.algorithm for trial in fixed.trials()} == {EDA(BOA(), population=20)}
+
+
+def test_a_study_file_keeps_its_text_for_display() -> None:
+    assert read(TOP + ONEMAX).definition == TOP + ONEMAX

@@ -1,0 +1,106 @@
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harmonium.studies.export import list_trials
+from harmonium.studies.store import Store
+from harmonium.studies.tables import write_csv, write_json
+from tests.studies.made import make_record, make_trial
+from tests.studies.reading import AWKWARD, assert_same, to_csv, to_json
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"))
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**63), 2**63), st.floats(allow_nan=False), TEXTS
+)
+TABLES = st.lists(st.tuples(VALUES, VALUES, VALUES)).map(
+    lambda rows: [dict(zip(("a", "b, c", "größe"), row, strict=True)) for row in rows]
+)
+
+
+@given(TABLES)
+def test_csv_gives_back_what_was_written(rows: list[dict[str, Any]]) -> None:
+    assert_same(to_csv(rows), rows)
+
+
+@given(TABLES)
+def test_json_gives_back_what_was_written(rows: list[dict[str, Any]]) -> None:
+    finite = [
+        {name: None if value in (float("inf"), float("-inf")) else value}
+        for row in rows
+        for name, value in row.items()
+    ]
+    assert to_json(finite) == finite
+
+
+@pytest.mark.parametrize("text", [AWKWARD, "\r", "a\rb", "\n", '"', '""', ",", " a ", "'", "=1+1"])
+def test_awkward_texts_survive(text: str) -> None:
+    rows = [{"number": 1, "text": text}, {"number": 2, "text": "plain"}]
+    assert_same(to_csv(rows), rows)
+    assert to_json(rows) == rows
+
+
+def test_a_csv_file_is_a_header_and_a_line_a_row() -> None:
+    file = io.StringIO(newline="")
+    write_csv([{"a": 1, "b": None}, {"a": 0.1, "b": "x, y"}], file)
+    assert file.getvalue().splitlines() == ["a,b", "1,", '0.1,"x, y"']
+
+
+def test_a_json_file_is_an_array_with_a_line_a_row() -> None:
+    file = io.StringIO()
+    write_json([{"a": 1, "b": None}, {"a": 0.1, "b": "é"}], file)
+    lines = file.getvalue().splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("[", "]", 4)
+    assert json.loads(lines[1].rstrip(",")) == {"a": 1, "b": None}
+
+
+@given(TABLES.filter(bool))
+def test_csv_is_what_the_standard_library_would_write(rows: list[dict[str, Any]]) -> None:
+    rows = [{name: str(value) for name, value in row.items()} for row in rows]
+    mine, theirs = io.StringIO(newline=""), io.StringIO(newline="")
+    write_csv(rows, mine)
+    csv.writer(theirs).writerows([rows[0].keys(), *(row.values() for row in rows)])
+    assert mine.getvalue() == theirs.getvalue()
+
+
+def test_a_single_empty_cell_is_a_row() -> None:
+    assert to_csv([{"a": None}, {"a": 1}]) == [{"a": ""}, {"a": "1"}]
+
+
+def test_no_rows_are_an_empty_file_and_an_empty_array() -> None:
+    assert to_csv([]) == []
+    assert to_json([]) == []
+    file = io.StringIO()
+    write_csv([], file)
+    assert file.getvalue() == ""
+
+
+def test_tables_survive_a_file(tmp_path: Path) -> None:
+    rows = [{"error": AWKWARD, "seed": 1}]
+    file = tmp_path / "trials.csv"
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        write_csv(rows, opened)
+    with file.open(encoding="utf-8", newline="") as opened:
+        assert_same(list(csv.DictReader(opened)), rows)
+
+
+def test_pandas_reads_the_bits_as_they_are(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    result = {**make_record().result, "x": "00010111"}
+    with Store.create(tmp_path / "study.db") as store:
+        store.append(make_trial(1), make_record(result=result))
+        rows = list(list_trials(store))
+    for name, write, read in (
+        ("trials.csv", write_csv, pandas.read_csv),
+        ("trials.json", write_json, pandas.read_json),
+    ):
+        with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
+            write(rows, file)
+        table = read(tmp_path / name)
+        assert list(table["x"]) == ["b00010111"]
+        assert table["seed"].tolist() == [1]
