@@ -67,6 +67,11 @@ def module(tmp_path: Path) -> Iterator[str]:
         yield write_module(tmp_path, SOURCE)
 
 
+def name_case(value: object) -> str:
+    """Return an id that is the same in every process."""
+    return value.kind if isinstance(value, Registry) else str(value)
+
+
 REGISTRIES: list[Registry[Any]] = [PROBLEMS, MODELS, ALGORITHMS]
 EVERY_SPEC = [
     pytest.param(registry, cls, id=f"{registry.kind}-{cls.name}")
@@ -104,7 +109,7 @@ CLASSES: list[tuple[Registry[Any], str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("registry", "name", "settings"), CLASSES, ids=str)
+@pytest.mark.parametrize(("registry", "name", "settings"), CLASSES, ids=name_case)
 def test_a_class_of_the_user_is_found_by_its_path(
     module: str, registry: Registry[Any], name: str, settings: dict[str, Any]
 ) -> None:
@@ -124,7 +129,7 @@ def test_a_class_of_the_user_is_found_by_its_path(
     check_findable(registry, spec)
 
 
-@pytest.mark.parametrize(("registry", "name", "settings"), CLASSES, ids=str)
+@pytest.mark.parametrize(("registry", "name", "settings"), CLASSES, ids=name_case)
 def test_a_class_of_the_user_is_not_changed(
     module: str, registry: Registry[Any], name: str, settings: dict[str, Any]
 ) -> None:
@@ -174,7 +179,7 @@ def test_what_is_not_of_the_kind_is_refused(
     assert str(caught.value).startswith(message.replace("MODULE", module))
 
 
-@pytest.mark.parametrize(("registry", "name", "settings"), CLASSES, ids=str)
+@pytest.mark.parametrize(("registry", "name", "settings"), CLASSES, ids=name_case)
 def test_a_changed_module_is_imported_again_and_its_saved_specs_are_refused(
     module: str, tmp_path: Path, registry: Registry[Any], name: str, settings: dict[str, Any]
 ) -> None:

@@ -80,7 +80,7 @@ def test_an_unknown_model_is_named(model: Any, message: str) -> None:
 
 
 def test_a_model_may_be_written_as_text() -> None:
-    assert EDA("boa:max_parents=4", population=400) == EDA(BOA(max_parents=4), population=400)  # type: ignore[arg-type]
+    assert EDA("boa:max_parents=4", population=400) == EDA(BOA(max_parents=4), population=400)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_path_makes_a_model_and_the_model_is_written_as_its_path(module: str) 
 
 def test_a_custom_model_is_run_like_any_other(module: str) -> None:
     text = f"{module}:PBIL:rate=0.5"
-    result = hm.run(hm.OneMax(length=20), hm.EDA(text, population=100), seed=1)  # type: ignore[arg-type]
+    result = hm.run(hm.OneMax(length=20), hm.EDA(text, population=100), seed=1)
     assert (result.label, result.solved) == (text, True)
     assert result.algorithm == f"eda:model=({text}),population=100,replacement=keep-parents"
     assert hm.maximize(sum, 20, model=text, seed=1, target=20).success
