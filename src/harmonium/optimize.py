@@ -15,13 +15,13 @@ from typing import Any, Literal, ParamSpec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm
+from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid
 from harmonium.bits import Bits, check_bits
 from harmonium.interrupts import plain_interrupts
 from harmonium.models import BOA, MODELS, UMDA, Model
 from harmonium.runs import Callback, Result, Runner, compile_kernels, default_stop
 from harmonium.runs.checkpoint import check_function, keep_checkpoint, load_runner
-from harmonium.runs.function import FunctionEvaluator, OnError
+from harmonium.runs.function import FunctionEvaluator, OnError, count_workers
 from harmonium.runs.log import Log
 from harmonium.seeds import check_seed
 from harmonium.space import Fixed, Space, SubsetSize, make_space
@@ -70,11 +70,12 @@ def maximize(
     batch : bool
         Whether the function takes all rows at once, which is faster.
     algorithm : Algorithm or str, optional
-        How to search: an algorithm, or a text such as "module:Class:field=value". By default an
-        EDA with `model` and `population`.
+        How to search: an algorithm, or a text such as "pyramid:newcomers=16" or
+        "module:Class:field=value". By default a `Pyramid`, or an EDA where `model` or `population`
+        is given.
     model : Model or str
-        The model of the EDA, such as "rbm", "boa:max_parents=4" or ``RBM()``. "auto" is BOA up to
-        1,000 bits and UMDA beyond.
+        Search with an EDA and this model, such as "rbm", "boa:max_parents=4" or ``RBM()``. "auto"
+        with a `population` is BOA up to 1,000 bits and UMDA beyond.
     population : int or "auto"
         Size of the population of the EDA; "auto" interleaves populations of doubling size.
     seed : int, optional
@@ -90,7 +91,8 @@ def maximize(
         Stop after this time.
     stagnation : float, optional
         Stop after this many evaluations without improvement, as a multiple of the evaluations
-        needed to reach the best. By default 2 if no population is given.
+        needed to reach the best. By default 2 if no population is given. A pyramid also stops when
+        50 newcomers have ended at the best and none better.
     callback : callable, optional
         Called with the `Runner` after every batch; the search ends when it returns True.
     initial : array-like, optional
@@ -280,13 +282,15 @@ class Options:
         return {name: kinds[name](value) for name, value in given.items() if value is not None}
 
     def make_algorithm(self, length: int) -> Algorithm:
-        """Return the algorithm that is asked for, or the EDA that suits the length."""
+        """Return the algorithm that is asked for: by default a pyramid, or an EDA with a model."""
         if isinstance(self.algorithm, str):
             return ALGORITHMS.parse(self.algorithm)
         if isinstance(self.algorithm, Algorithm):
             return self.algorithm
         if self.algorithm is not None:
             raise TypeError(f"algorithm is {self.algorithm!r}; expected an Algorithm or its text")
+        if (self.model, self.population) == ("auto", "auto"):
+            return self._make_pyramid()
         model: Any = self.model
         if model == "auto":
             model = BOA() if length <= MAX_NETWORK_LENGTH else UMDA()
@@ -294,6 +298,13 @@ class Options:
             model = MODELS.parse(model)
         replacement: Any = getattr(model, "growing_replacement", None) or "auto"
         return EDA(model, population=self.population, replacement=replacement)
+
+    def _make_pyramid(self) -> Pyramid:
+        """Return a pyramid with at least as many newcomers in step as an executor has workers."""
+        if self.executor is None:
+            return Pyramid()
+        workers = count_workers(self.executor)
+        return Pyramid(newcomers=max(Pyramid().newcomers, workers), first_newcomers=workers)
 
 
 def _optimize(function: Callable[[Any], Any], length: int, options: Options, sign: float) -> Result:

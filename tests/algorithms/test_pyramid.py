@@ -169,3 +169,21 @@ def test_linkage_of_a_model() -> None:
         stop=hm.Stop(max_evaluations=30_000, max_generations=None, patience=None),
     )  # fmt: skip
     assert result.solved
+
+
+def test_confirmations_count_newcomers_that_end_at_the_best() -> None:
+    search = start(hm.Pyramid(newcomers=1), 12)
+    while search.round < 6:
+        assert search.status().confirmations == max(0, search.round - 1)
+        bits = search.ask()
+        search.tell(bits, hm.OneMax(length=12)(bits))
+
+
+def test_a_better_end_begins_the_count_again() -> None:
+    search = start(hm.Pyramid(newcomers=1), 12)
+    bonus = 0
+    while search.round < 7:
+        bits = search.ask()
+        bonus = search.round // 4  # better from the fourth newcomer on
+        search.tell(bits, bits.sum(axis=1) + 100.0 * bonus)
+    assert search.status().confirmations == 3

@@ -1,6 +1,7 @@
-"""model="auto" depends only on the number of bits: the same seed gives the same result."""
+"""The default depends on the options alone: the same seed gives the same result."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -22,17 +23,22 @@ from tests.functions import Calls, assert_same, weigh
     ],
 )
 def test_the_model_depends_on_the_number_of_bits(length: int, label: str) -> None:
-    populations: tuple[Any, ...] = (40, "auto")
-    for population in populations:
-        algorithm = hm.Options(population=population).make_algorithm(length)
-        assert algorithm.label == label
-        assert algorithm == hm.Options(model=label, population=population).make_algorithm(length)
+    algorithm = hm.Options(population=40).make_algorithm(length)
+    assert algorithm.label == label
+    assert algorithm == hm.Options(model=label, population=40).make_algorithm(length)
 
 
-@pytest.mark.parametrize("length", [20, MAX_NETWORK_LENGTH + 1])
-def test_auto_is_the_model_it_names(length: int) -> None:
-    result = hm.maximize(weigh, length, seed=1, max_calls=80)
-    assert_same(result, hm.maximize(weigh, length, model=result.label, seed=1, max_calls=80))
+def test_the_default_is_a_pyramid() -> None:
+    assert hm.Options().make_algorithm(20) == hm.Pyramid()
+    result = hm.maximize(weigh, 20, seed=1, max_calls=80)
+    assert_same(result, hm.maximize(weigh, 20, algorithm="pyramid", seed=1, max_calls=80))
+
+
+@pytest.mark.parametrize("workers", [2, 8, 20])
+def test_a_pyramid_keeps_all_workers_busy(workers: int) -> None:
+    with ThreadPoolExecutor(workers) as executor:
+        pyramid = hm.Options(executor=executor).make_algorithm(20)
+    assert pyramid == hm.Pyramid(newcomers=max(8, workers), first_newcomers=workers)
 
 
 def test_how_long_a_call_takes_changes_nothing() -> None:

@@ -53,7 +53,7 @@ def test_a_failure_ends_the_run_with_the_best_so_far_attached(answer: Any, model
     assert (result.stopped_by, result.success) == ("failed", False)
     assert result.message == "the function failed; this is the best found so far"
     assert result.fun == weigh(result.x)
-    assert result.calls > 32
+    assert result.calls > 10
 
 
 def test_a_failure_among_the_first_rows_has_the_best_of_them_attached() -> None:
@@ -164,7 +164,7 @@ def test_failures_are_not_called_again() -> None:
 
 def test_a_function_that_always_fails_is_refused() -> None:
     for model in ("umda", "auto"):
-        with pytest.raises(hm.EvaluationError, match="failed for all of the first 32 rows"):
+        with pytest.raises(hm.EvaluationError, match=r"failed for all of the first 3\d rows"):
             hm.maximize(lambda row: np.nan, LENGTH, on_error="worst", model=model)
 
 
@@ -182,3 +182,17 @@ def test_a_failure_of_the_eleventh_row_has_the_best_of_ten_attached() -> None:
         hm.maximize(function, 50, seed=1)
     assert caught.value.result is not None
     assert caught.value.result.fun == 10.0
+
+
+def test_a_first_row_that_fails_is_never_the_best() -> None:
+    calls: list[int] = []
+
+    def fail_at_first(row: NDArray[Any]) -> float:
+        calls.append(1)
+        return np.nan if len(calls) < 10 else -weigh(row) - 1e6
+
+    result = hm.maximize(fail_at_first, LENGTH, on_error="worst", seed=1, max_calls=200)
+    assert result.failures == 9
+    assert -1e7 < result.fun <= -1e6
+    with pytest.raises(hm.EvaluationError, match="failed for all of the first 5 rows"):
+        hm.maximize(lambda row: np.nan, LENGTH, on_error="worst", seed=1, max_calls=5)

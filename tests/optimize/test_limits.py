@@ -131,7 +131,7 @@ SMALL: list[tuple[int, dict[str, Any], int]] = [
 
 
 @pytest.mark.parametrize("number", range(len(SMALL)))
-@pytest.mark.parametrize("model", ["umda", "auto"])
+@pytest.mark.parametrize("model", ["umda", "boa"])
 def test_it_ends_when_every_solution_was_evaluated(model: str, number: int) -> None:
     length, options, solutions = SMALL[number]
     ways: tuple[tuple[Any, Any], ...] = ((hm.maximize, max), (hm.minimize, min))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from harmonium import EvaluationError
 from harmonium.bits import Bits, format_bits
 from harmonium.runs.answers import read_numbers
+from harmonium.runs.evaluator import UNKNOWN_WORST
 from harmonium.runs.function import WORST_HINT, FunctionEvaluator
 from tests.functions import Inline
 from tests.rows import every_row
@@ -188,10 +189,11 @@ def test_a_function_that_always_fails_is_refused_with_its_error() -> None:
 
     evaluator = FunctionEvaluator(function, LENGTH, on_error="worst")
     message = (
-        r"all of the first 20 rows; for the last it raised OSError: no such file, .*; expected"
+        r"all of the first 40 rows; for the last it raised OSError: no such file, .*; expected"
     )
+    assert (evaluator(ROWS) == UNKNOWN_WORST).all()  # too few rows to give up
     with pytest.raises(EvaluationError, match=message):
-        evaluator(ROWS)
+        evaluator(1 - ROWS)
 
 
 def test_a_batch_that_raises_fails_as_a_whole() -> None:
@@ -251,10 +253,11 @@ def test_a_batch_that_always_raises_is_refused_with_its_error() -> None:
 
     lenient = FunctionEvaluator(function, LENGTH, batch=True, on_error="worst")
     message = (
-        r"all of the first 20 rows; for the last it raised OSError: no such file, .*; expected"
+        r"all of the first 40 rows; for the last it raised OSError: no such file, .*; expected"
     )
+    assert (lenient(ROWS) == UNKNOWN_WORST).all()
     with pytest.raises(EvaluationError, match=message):
-        lenient(ROWS)
+        lenient(1 - ROWS)
 
 
 def test_a_function_of_all_rows_gets_the_hint_to_use_batch() -> None:

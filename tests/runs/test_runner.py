@@ -88,6 +88,10 @@ ENDS: dict[Reason, tuple[Callable[[], Runner], int | None]] = {
         lambda: make_runner(SMALL, Stop(max_generations=None, patience=2), function=constant),
         40,
     ),
+    "confirmed": (
+        lambda: make_runner(hm.Pyramid(), Stop(max_generations=None, confirmations=3)),
+        None,
+    ),
     "stagnation": (
         lambda: make_runner(
             stop=Stop(max_generations=None, patience=None, stagnation=0.005), function=constant

@@ -8,7 +8,14 @@ import pytest
 
 from harmonium import EDA, UMDA, Status, Stop
 from harmonium.runs import stopping
-from harmonium.runs.stopping import MESSAGES, OWN_ENDS, Reason, default_stop, is_solved
+from harmonium.runs.stopping import (
+    MESSAGES,
+    MIN_CONFIRMATIONS,
+    OWN_ENDS,
+    Reason,
+    default_stop,
+    is_solved,
+)
 from harmonium.runs.tally import Tally
 from harmonium.specs import SpecError
 from tests.algorithms.one_plus_one import OnePlusOne
@@ -70,6 +77,8 @@ def test_solved_is_the_optimum_up_to_rounding(
         ({"patience": 4}, {"generation": 9, "improved": 6}, None),
         ({"patience": 4}, {"generation": 10, "improved": 6}, "patience"),
         ({"patience": 4}, {"generation": None}, None),
+        ({"confirmations": 5}, {"confirmations": 4}, None),
+        ({"confirmations": 5}, {"confirmations": 5}, "confirmed"),
         ({"max_evaluations": 50}, {"evaluations": 49, "calls": 60}, None),
         ({"max_evaluations": 50}, {"evaluations": 50, "calls": 40}, "evaluations"),
         ({"max_calls": 50}, {"evaluations": 60, "calls": 49}, None),
@@ -95,6 +104,7 @@ def test_of_several_reasons_the_first_in_the_list_is_reported() -> None:
     limits: dict[str, Any] = {
         "max_generations": 1,
         "patience": 1,
+        "confirmations": 1,
         "stagnation": 1e-9,
         "max_evaluations": 1,
         "max_calls": 1,
@@ -103,6 +113,7 @@ def test_of_several_reasons_the_first_in_the_list_is_reported() -> None:
     }
     assert set(limits) == set(NEVER)
     state: dict[str, Any] = {"generation": 2, "evaluations": 12, "cpu_seconds": 2.0, "seconds": 2.0}
+    state["confirmations"] = 1
     reasons = [check(limits, **state, converged=True)]
     while limits:
         reasons.append(check(limits, **state))
@@ -149,9 +160,10 @@ def test_a_search_stagnates_when_the_best_is_old_beside_what_it_took(
 
 
 @pytest.mark.parametrize("algorithm", [EDA(UMDA()), OnePlusOne()], ids=str)
-def test_endless_searches_end_by_stagnation_alone(algorithm: Any) -> None:
+def test_endless_searches_end_by_stagnation_or_confirmation(algorithm: Any) -> None:
     assert algorithm.endless
-    assert default_stop(algorithm) == Stop(**NEVER | {"stagnation": 2.0})  # type: ignore[arg-type]
+    rules = {"stagnation": 2.0, "confirmations": MIN_CONFIRMATIONS}
+    assert default_stop(algorithm) == Stop(**NEVER | rules)  # type: ignore[arg-type]
 
 
 def test_one_population_ends_as_in_the_journal_version() -> None:

@@ -30,6 +30,8 @@ class Status:
     """Mean fitness of that population."""
     converged: bool = False
     """Whether the search cannot produce any other row."""
+    confirmations: int = 0
+    """Independent newcomers that ended at the best fitness found, and none better."""
     repairs: int = 0
     """Rows that were changed to be valid."""
     facts: Mapping[str, float] = field(default_factory=dict)

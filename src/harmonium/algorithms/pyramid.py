@@ -17,6 +17,7 @@ from harmonium.algorithms.base import Algorithm, Search, Status
 from harmonium.algorithms.batch import Batch
 from harmonium.algorithms.linkage import LinkageSets, count_pairs, learn_tree, make_sets
 from harmonium.algorithms.walkers import (
+    SAME_EFFECT,
     Evidence,
     Walkers,
     accept,
@@ -128,6 +129,10 @@ class PyramidSearch(Search):
         self._evidence = start_evidence(self.space.length)
         self._before = np.empty(0)
         """Fitness of the walkers before the level."""
+        self._best = -np.inf
+        """Best fitness at which a newcomer has ended."""
+        self.confirmations = 0
+        """Newcomers that ended there."""
         self._known: list[tuple[Bits, float]] = []
         """Solutions that were told and never asked: the next newcomers."""
         self._members: set[bytes] = set()
@@ -135,9 +140,10 @@ class PyramidSearch(Search):
         self._batch = Batch(none)
 
     def status(self) -> Status:
-        """Return how many levels and rows the pyramid has."""
+        """Return how many levels and rows the pyramid has, and how often its best was found."""
         rows = sum(len(level.rows) for level in self.levels)
-        return Status(facts={"levels": float(len(self.levels)), "rows": float(rows)})
+        facts = {"levels": float(len(self.levels)), "rows": float(rows)}
+        return Status(confirmations=self.confirmations, facts=facts)
 
     def ask(self) -> Bits:
         """Return a candidate of each newcomer under way; the same ones until they are told."""
@@ -193,6 +199,7 @@ class PyramidSearch(Search):
 
     def _begin_round(self) -> None:
         """Let newcomers start: known solutions first, then random rows."""
+        self._confirm()
         first, most = self.pyramid.first_newcomers, self.pyramid.newcomers
         count = min(first + self.round, max(first, most))
         rng = self.rng("newcomers", self.round)
@@ -204,6 +211,16 @@ class PyramidSearch(Search):
         self._before = fitness
         self.round += 1
         self.stage = "start"
+
+    def _confirm(self) -> None:
+        """Count the newcomers that ended at the best."""
+        fitness = self._walkers.fitness
+        best = max(self._best, float(fitness.max(initial=-np.inf)))
+        margin = SAME_EFFECT * (1.0 + abs(best))
+        if best > self._best + margin:
+            self.confirmations = 0
+        self._best = best
+        self.confirmations += int((fitness >= best - margin).sum())
 
     def _start_walkers(self, bits: Bits, fitness: np.ndarray, rng: np.random.Generator) -> Walkers:
         return start_walkers(bits, fitness, np.flatnonzero(self._free), rng)
@@ -262,6 +279,7 @@ class PyramidSearch(Search):
         snapshot = Snapshot(
             {
                 "round": self.round,
+                "confirmations": self.confirmations,
                 "stage": self.stage,
                 "level": self.level,
                 "levels": len(self.levels),
@@ -271,6 +289,7 @@ class PyramidSearch(Search):
                 **_copy("walkers", self._walkers._asdict()),
                 **_copy("evidence", self._evidence._asdict()),
                 "before": self._before,
+                "best": np.array(self._best),
                 "asked": self._batch.bits,
                 "told": self._batch.fitness,
                 "known_bits": np.array([row for row, _ in self._known], dtype=np.uint8),
@@ -290,7 +309,8 @@ class PyramidSearch(Search):
         self.round, self.stage, self.level = facts["round"], facts["stage"], facts["level"]
         self._walkers = Walkers(*(arrays[f"walkers/{name}"].copy() for name in Walkers._fields))
         self._evidence = Evidence(*(arrays[f"evidence/{name}"].copy() for name in Evidence._fields))
-        self._before = arrays["before"]
+        self._before, self._best = arrays["before"], float(arrays["best"])
+        self.confirmations = facts["confirmations"]
         self._batch = Batch(arrays["asked"], arrays["told"])
         values = arrays["known_fitness"].tolist()
         self._known = list(zip(arrays["known_bits"], values, strict=True))

@@ -6,6 +6,7 @@ An evaluator counts the calls it makes and keeps what is done of a batch that is
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from harmonium.bits import Bits, Fitness, Row, check_fitness
 from harmonium.problems import Problem, name_problem
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import is_solved
+
+UNKNOWN_WORST: Final = -1e300
+"""Fitness of a failed row as long as no row has a value; it never counts as the best."""
 
 
 class EvaluationError(ValueError):

@@ -14,7 +14,7 @@ import numpy as np
 from harmonium.bits import Bits, Fitness, format_bits
 from harmonium.runs.answers import Failure, Function, evaluate, read_number, read_numbers
 from harmonium.runs.cache import Cache, make_keys
-from harmonium.runs.evaluator import EvaluationError, Evaluator
+from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator
 from harmonium.warn import warn
 
 OnError = Literal["raise", "worst"]
@@ -29,6 +29,9 @@ CHUNKS_PER_WORKER: Final = 4
 
 UNTIMED_ROWS: Final = 1
 """Rows evaluated first when time is limited and the cost of an evaluation is not known."""
+
+MAX_FIRST_FAILURES: Final = 32
+"""Rows that may fail before the first value; then the function is taken to fail always."""
 
 WORST_HINT: Final = 'pass on_error="worst" to continue'
 
@@ -87,9 +90,11 @@ class FunctionEvaluator(Evaluator):
         failed = np.isnan(fitness)
         if not failed.any():
             return fitness
-        if not np.isfinite(self.worst):
-            raise self.all_failed_error(len(fitness))
-        return np.where(failed, np.nextafter(self.worst, np.finfo(np.float64).min), fitness)
+        if not np.isfinite(self.worst) and self.failures >= MAX_FIRST_FAILURES:
+            raise self.all_failed_error(self.calls)
+        known = np.isfinite(self.worst)
+        lowest = np.nextafter(self.worst, np.finfo(np.float64).min) if known else UNKNOWN_WORST
+        return np.where(failed, lowest, fitness)
 
     def look_up(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
@@ -218,7 +223,7 @@ class FunctionEvaluator(Evaluator):
             for chunk in [bits] if pieces == 1 else np.array_split(bits, pieces):
                 yield len(chunk), *evaluate(self.function, chunk, self.batch, split)
             return
-        workers = getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+        workers = count_workers(self.executor)
         chunks = np.array_split(bits, min(len(bits), max(pieces, CHUNKS_PER_WORKER * workers)))
         futures: list[Future[tuple[float, Any]]] = []
         try:
@@ -270,6 +275,11 @@ class FunctionEvaluator(Evaluator):
             f"an evaluation takes {spent / rows * 1e6:.0f} µs, but {elapsed / rows * 1e6:.0f} µs "
             "through the executor; without it the search would be faster"
         )
+
+
+def count_workers(executor: Executor) -> int:
+    """Return how many workers an executor has, as far as it tells."""
+    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
 
 
 def _name_bits(row: Bits) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from harmonium.algorithms import Algorithm, Search, Status
 from harmonium.bits import Bits, Fitness
 from harmonium.interrupts import plain_interrupts
-from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite
+from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator, keep_finite
 from harmonium.runs.log import Log, Place
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import MESSAGES, OWN_ENDS, Reason, Stop, is_solved
@@ -225,6 +225,8 @@ class Runner:
 
     def _count(self, bits: Bits, fitness: Fitness) -> None:
         initial = self.tally.evaluations < len(self.initial)
+        if self.evaluator.failures:
+            fitness = np.where(fitness > UNKNOWN_WORST, fitness, -np.inf)
         if self.tally.add(bits, fitness):
             self.improved = True
             self.tally.best_found_by = None if initial else self.search.status().population

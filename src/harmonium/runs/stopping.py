@@ -15,6 +15,7 @@ Reason = Literal[
     "converged",
     "generations",
     "patience",
+    "confirmed",
     "stagnation",
     "evaluations",
     "calls",
@@ -31,6 +32,7 @@ MESSAGES: dict[Reason, str] = {
     "converged": "the population has converged to one solution",
     "generations": "max_generations was reached",
     "patience": "the best has not improved for many generations",
+    "confirmed": "many independent newcomers ended at the best, and none better",
     "stagnation": "the best has not improved for many evaluations",
     "evaluations": "max_evaluations was reached",
     "calls": "max_calls was reached",
@@ -42,7 +44,7 @@ MESSAGES: dict[Reason, str] = {
 }
 
 OWN_ENDS: frozenset[Reason] = frozenset(
-    ("exhausted", "converged", "generations", "patience", "stagnation")
+    ("exhausted", "converged", "generations", "patience", "confirmed", "stagnation")
 )
 """Reasons by which a search comes to its own end, rather than to a limit."""
 
@@ -71,6 +73,9 @@ class Stop(Spec):
         Generations in a row without improvement.
     stagnation : float, optional
         Evaluations without improvement, as a multiple of the evaluations needed to reach the best.
+    confirmations : int, optional
+        Independent newcomers that ended at the best, and none better; for algorithms that report
+        them, as `Pyramid` does.
     max_evaluations : int, optional
         Rows asked for, never exceeded.
     max_calls : int, optional
@@ -91,6 +96,9 @@ class Stop(Spec):
             description="evaluations without improvement, as a multiple of the evaluations needed "
             "to reach the best"
         ),
+    ] = None
+    confirmations: Annotated[
+        Count | None, Meta(description="independent newcomers that ended at the best")
     ] = None
     max_evaluations: Annotated[Count | None, Meta(description="rows asked for")] = None
     max_calls: Annotated[Count | None, Meta(description="function calls")] = None
@@ -131,6 +139,8 @@ class Stop(Spec):
             idle = generation - tally.last_improved_generation
             if self.patience is not None and idle >= self.patience:
                 return "patience"
+        if self.confirmations is not None and status.confirmations >= self.confirmations:
+            return "confirmed"
         if self.stagnation is not None:
             idle = tally.evaluations - tally.best_found_at
             needed = max(tally.best_found_at, _MIN_EVALUATIONS_PER_BIT * length)
@@ -139,8 +149,18 @@ class Stop(Spec):
         return None
 
 
+MIN_CONFIRMATIONS = 50
+"""Before the next improvement a pyramid had at most 37 confirmations in 180 runs that solved traps,
+HIFF, NK landscapes and MAX-SAT (`benchmarks/stopping.py`)."""
+
+
 def default_stop(algorithm: Algorithm) -> Stop:
-    """Return the rules that suit an algorithm: those that are endless stop by stagnation alone."""
+    """Return the rules that suit an algorithm.
+
+    An endless algorithm stops when its best is confirmed, or by stagnation.
+    """
     if algorithm.endless:
-        return Stop(max_generations=None, patience=None, stagnation=2.0)
+        return Stop(
+            max_generations=None, patience=None, stagnation=2.0, confirmations=MIN_CONFIRMATIONS
+        )
     return Stop()
