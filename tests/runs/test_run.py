@@ -227,7 +227,7 @@ def test_without_a_known_optimum_nothing_is_solved() -> None:
 
 def test_an_optimum_that_was_given_up_is_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nk_optimum, "MAX_NODES", 3)
-    result = run(NK(30, 4), EDA(UMDA(), population=100), seed=1)
+    result = run(NK(30, 4, instance=77), EDA(UMDA(), population=100), seed=1)  # known nowhere else
     assert result.optimum is None
     assert not result.solved
     assert result.stopped_by != "optimum"

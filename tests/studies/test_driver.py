@@ -16,7 +16,7 @@ NK = """
 name = "unknown"
 models = ["umda"]
 [[problems]]
-problem = "nk:k=4"
+problem = "nk:k=4,instance=78"
 sizes = [30]
 runs = 2
 """
@@ -39,8 +39,8 @@ def test_a_bisection_whose_optimum_is_not_found_fails_at_its_first_run(
     (row,), outcomes = carry_out(NK, tmp_path)
     assert row.state == "failed"
     assert row.reason == (
-        "ValueError: the optimum of nk:length=30,k=4 is not known, but a bisection needs one to "
-        "tell what is solved; use the plan `grid` or `runs`, and retry failed trials"
+        "ValueError: the optimum of nk:length=30,k=4,instance=78 is not known, but a bisection "
+        "needs one to tell what is solved; use the plan `grid` or `runs`, and retry failed trials"
     )
     assert [outcome.status for outcome in outcomes] == ["failed"]
 
@@ -65,7 +65,7 @@ class Own:
         return 3 * bits.sum(axis=1)
 """,
     )
-    text = NK.replace("nk:k=4", f"{name}:Own").replace("30", "6")
+    text = NK.replace("nk:k=4,instance=78", f"{name}:Own").replace("30", "6")
     (row,), outcomes = carry_out(text, tmp_path)
     assert row.state == "failed"
     assert row.reason == (
