@@ -188,6 +188,22 @@ def test_an_unfinished_checkpoint_is_continued_not_replaced(folder: Path) -> Non
     assert (folder / "run.ckpt").read_bytes() == before
 
 
+def test_an_interrupt_before_the_first_value_is_one_line(tmp_path: Path) -> None:
+    module = """
+import pathlib, time
+
+def stuck(bits):
+    pathlib.Path("called").touch()
+    time.sleep(60)
+"""
+    (tmp_path / "waiting.py").write_text(module, "utf-8")
+    with running(tmp_path, "optimize", "waiting:stuck", "--length", "8") as process:
+        wait_until((tmp_path / "called").exists, "the function is called")
+        process.send_signal(signal.SIGINT)
+        shown, told = process.communicate(timeout=30)
+    assert (process.returncode, shown, told) == (1, "", "harmonium: interrupted\n")
+
+
 @pytest.mark.slow
 def test_a_killed_search_is_continued(folder: Path) -> None:
     slow = ("mine:slow", "--length", "12", "--model", "umda", "--max-calls", "150")

@@ -65,6 +65,8 @@ def execute(arguments: Sequence[str]) -> int:
     try:
         with plain_interrupts():
             code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
+        if code == _INTERRUPTED:  # what typer returns for a Ctrl-C that no command handles
+            raise KeyboardInterrupt
     except (
         SpecError,
         TyperException,
@@ -77,6 +79,9 @@ def execute(arguments: Sequence[str]) -> int:
         if message:
             complain(message)
     return code if isinstance(code, int) else 0
+
+
+_INTERRUPTED = 130
 
 
 def _explain(error: BaseException) -> tuple[str, int]:

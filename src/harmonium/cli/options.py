@@ -60,9 +60,9 @@ AlgorithmsOption = Annotated[
 ModelOption = Annotated[
     str | None,
     typer.Option(
-        help="Model of the EDA: name:field=value,… (see `harmonium models`), or"
+        help="Search with an EDA and this model: name:field=value,… (see `harmonium models`), or"
         " module:Class:field=value,…",
-        show_default="auto: boa up to 1,000 bits, umda beyond",
+        show_default="none: a pyramid",
         rich_help_panel=EDA_PANEL,
         metavar="TEXT",
     ),

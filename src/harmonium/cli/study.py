@@ -1,10 +1,9 @@
 """`harmonium study run`, `status` and `export`: many trials, resumable, in tables."""
 
 import shlex
-import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal, TextIO, cast
 
@@ -15,10 +14,18 @@ from harmonium.cli.study_tables import describe_progress, show_failures, show_st
 from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.files import write_atomically
-from harmonium.runs import compile_kernels
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
-from harmonium.studies.driver import Driver, Stopped, bind, read_rows, read_walks, uncollected
+from harmonium.studies.database import is_running
+from harmonium.studies.driver import (
+    Driver,
+    Stopped,
+    bind,
+    compile_study,
+    read_rows,
+    read_walks,
+    uncollected,
+)
 from harmonium.studies.engines import check_engine, open_engine
 from harmonium.studies.export import (
     Index,
@@ -119,7 +126,7 @@ def _show_tables(study: Study, rows: Sequence[Row]) -> None:
 def _run(driver: Driver, engine: str, workers: int | None, scheduler: str | None) -> None:
     with View(messages(), driver) as view:
         view.prepare()
-        _compile(driver.study)
+        compile_study(driver.study)
         with open_engine(engine, workers, scheduler) as opened:
             driver.run(opened, view.show)
 
@@ -134,7 +141,7 @@ def show_status(
     """Show how far a study is and what it has found so far; it may still run."""
     with open_store(store) as opened:
         study, rows = read_rows(opened)
-        output().print(show_study(study, rows, len(opened), running=_is_running(store)))
+        output().print(show_study(study, rows, len(opened), running=is_running(store)))
         if failures:
             show_failures(opened, output())
     _report_failures(rows, store)
@@ -161,20 +168,6 @@ def check_store(path: Path) -> None:
         raise StoreError(
             f"{path}: is not a store; STORE is the .db file that `harmonium study run` writes{hint}"
         )
-
-
-def _is_running(path: Path) -> bool:
-    """Whether a driver holds its lock on a store; a killed one holds none."""
-    whole = path.resolve()
-    lock = whole.with_name(f"{whole.name}-driver")  # as the store makes it
-    if not lock.exists():
-        return False
-    try:
-        with closing(sqlite3.connect(f"{lock.as_uri()}?mode=ro", uri=True, timeout=0.0)) as held:
-            held.execute("SELECT count(*) FROM sqlite_schema")
-    except sqlite3.Error as error:
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-    return False
 
 
 @app.command("export")
@@ -252,14 +245,6 @@ def _create(path: Path) -> Iterator[TextIO]:
             yield cast("TextIO", file)
     except OSError as error:
         raise SpecError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _compile(study: Study) -> None:
-    """Compile the kernels once, here, before several workers would each do it."""
-    for case in {type(case.problem): case for case in study.cases}.values():
-        compile_kernels(case.algorithm, case.problem)
-    for algorithm in {case.algorithm for case in study.cases}:
-        compile_kernels(algorithm)
 
 
 def _report_failures(rows: Sequence[Row], path: Path | None) -> bool:

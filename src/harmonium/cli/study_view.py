@@ -88,8 +88,8 @@ class View:
         driver = self._driver
         self._look()
         open_rows = [row for number, row in enumerate(self._rows) if number not in self._ended]
-        flying = {id(walk): driver.flying(walk) for row in open_rows for walk in row}
-        active = [row for row in open_rows if any(flying[id(walk)] for walk in row)]
+        running = {id(walk): driver.count_running(walk) for row in open_rows for walk in row}
+        active = [row for row in open_rows if any(running[id(walk)] for walk in row)]
         width = self._console.width
         progress = f": {count_ends(self._ended.values(), len(self._rows))}"
         head = _cut(driver.study.name, width - len(progress)) + Text(progress)
@@ -100,14 +100,14 @@ class View:
             table.add_column(name, justify="right", width=room, no_wrap=True)
         room = max(1, self._console.height - 6)
         for row in active[:room]:
-            walk = next(walk for walk in row if flying[id(walk)])
-            workers = sum(flying[id(one)] for one in row)
+            walk = next(walk for walk in row if running[id(walk)])
+            workers = sum(running[id(one)] for one in row)
             cells = _describe(row, walk, workers)
             table.add_row(
                 _fit_name(row[0].case, max(12, rest)), *(cells[name] for name in self._columns)
             )
         more = [f"… and {len(active) - room} more rows"] if len(active) > room else []
-        lines = [head, Text(self._count_trials(open_rows, sum(flying.values())))]
+        lines = [head, Text(self._count_trials(open_rows, sum(running.values())))]
         for line in lines:
             line.no_wrap, line.overflow = True, "ellipsis"
         return Group(*lines, table, *more)

@@ -90,7 +90,7 @@ class Driver:
         """Whether an interrupt was seen."""
         return self._stopping
 
-    def flying(self, walk: Walk) -> int:
+    def count_running(self, walk: Walk) -> int:
         """Return how many trials of a walk are running."""
         return sum(submitted.walk is walk for submitted in self._running.values())
 
