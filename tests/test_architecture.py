@@ -20,7 +20,17 @@ ORDER: Final = (
     *("bits", "interrupts", "jit", "blas", "clock", "files", "format", "warn", "version"),
     *("seeds", "specs", "registry", "snapshots", "space"),
     *("problems", "models", "algorithms", "runs"),
-    *("progress", "environment", "optimize", "studies", "harmonium", "reports", "bench", "cli"),
+    *(
+        "progress",
+        "environment",
+        "options",
+        "optimize",
+        "studies",
+        "harmonium",
+        "reports",
+        "bench",
+        "cli",
+    ),
 )
 """Modules and packages in dependency order; each imports only from those above.
 
@@ -44,7 +54,7 @@ KINDS: Final = {
 ALLOWED_TYPE_TESTS: Final[dict[tuple[str, str], str]] = {
     ("algorithms/eda.py", "Model"): "checks an argument of the public constructor",
     ("runs/__init__.py", "Algorithm"): "checks an argument of the public `run`",
-    ("optimize.py", "Algorithm"): "checks an option of the public `maximize`",
+    ("options.py", "Algorithm"): "checks an option of the public `maximize`",
     ("studies/naming.py", "Algorithm"): "checks the algorithms that `Study` is given",
     ("studies/study.py", "Algorithm"): "tells the type checker what `Study` has checked",
 }

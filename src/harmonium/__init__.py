@@ -2,7 +2,8 @@
 
 from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status
 from harmonium.models import BOA, MODELS, RBM, UMDA, Interactions, Model, PaperRBM
-from harmonium.optimize import Options, maximize, minimize, resume
+from harmonium.optimize import maximize, minimize, resume
+from harmonium.options import Options
 from harmonium.problems import HIFF, NK, PROBLEMS, MaxSat, OneMax, Problem, ProblemSpec, Trap
 from harmonium.runs import EvaluationError, Result, Runner, Step, Stop, run
 from harmonium.snapshots import CheckpointError, Snapshot

@@ -2,34 +2,29 @@
 
 import functools
 import inspect
-import os
 import secrets
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid
+from harmonium.algorithms import Algorithm
 from harmonium.bits import Bits, check_bits
 from harmonium.interrupts import plain_interrupts
-from harmonium.models import BOA, MODELS, UMDA, Model
+from harmonium.models import Model
+from harmonium.options import FilePath, Options
 from harmonium.runs import Callback, Result, Runner, compile_kernels, default_stop
 from harmonium.runs.checkpoint import check_function, keep_checkpoint, load_runner
-from harmonium.runs.function import FunctionEvaluator, OnError, count_workers
+from harmonium.runs.function import FunctionEvaluator, OnError
 from harmonium.runs.log import Log
 from harmonium.seeds import check_seed
 from harmonium.space import Fixed, Space, SubsetSize, make_space
 
-MAX_NETWORK_LENGTH = 1000
-"""Bits beyond which building a Bayesian network takes longer than most evaluations."""
-
-FilePath = str | os.PathLike[str]
 P = ParamSpec("P")
 
 
@@ -47,6 +42,7 @@ def maximize(
     max_evaluations: int | None = None,
     max_seconds: float | None = None,
     stagnation: float | None = None,
+    confirmations: int | None = None,
     callback: Callback | None = None,
     initial: ArrayLike | None = None,
     fixed: Fixed | None = None,
@@ -91,8 +87,10 @@ def maximize(
         Stop after this time.
     stagnation : float, optional
         Stop after this many evaluations without improvement, as a multiple of the evaluations
-        needed to reach the best. By default 2 if no population is given. A pyramid also stops when
-        50 newcomers have ended at the best and none better.
+        needed to reach the best. By default 2 if no population is given.
+    confirmations : int, optional
+        Stop when so many independent attempts of a pyramid have ended at the best value, and none
+        better. By default 50 if there is neither a target nor a budget.
     callback : callable, optional
         Called with the `Runner` after every batch; the search ends when it returns True.
     initial : array-like, optional
@@ -166,6 +164,7 @@ def resume(
     max_evaluations: int | None = None,
     max_seconds: float | None = None,
     stagnation: float | None = None,
+    confirmations: int | None = None,
     callback: Callback | None = None,
     executor: Executor | None = None,
     log: FilePath | None = None,
@@ -180,7 +179,7 @@ def resume(
     function : callable
         The function that the search was started with. It is called once for the best solution so
         far, which must have the same value; with ``cache=False`` it is not.
-    target, max_calls, max_evaluations, max_seconds, stagnation : optional
+    target, max_calls, max_evaluations, max_seconds, stagnation, confirmations : optional
         Replace those of the start; counted from the very beginning.
     callback, executor, log, progress : optional
         As for `maximize`; they are not part of a checkpoint.
@@ -208,7 +207,7 @@ def resume(
     runner = load_runner(Path(path), function, executor)
     if target is not None:
         runner.evaluator.target = float(target) * runner.evaluator.sign
-    runner.stop = replace(runner.stop, **options.limits)
+    runner.stop = options.adapt_stop(runner.stop)
     try:
         with plain_interrupts():
             check_function(runner)
@@ -218,93 +217,6 @@ def resume(
         return result
     compile_kernels(runner.algorithm)
     return _carry_out(runner, options)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """The options of `maximize`, which documents them; checked when made."""
-
-    batch: bool = False
-    algorithm: Algorithm | str | None = None
-    model: Model | str = "auto"
-    population: int | Literal["auto"] = "auto"
-    seed: int | None = None
-    target: float | None = None
-    max_calls: int | None = None
-    max_evaluations: int | None = None
-    max_seconds: float | None = None
-    stagnation: float | None = None
-    callback: Callback | None = None
-    initial: ArrayLike | None = None
-    fixed: Fixed | None = None
-    subset_size: SubsetSize | None = None
-    executor: Executor | None = None
-    cache: bool = True
-    on_error: OnError = "raise"
-    checkpoint: FilePath | None = None
-    log: FilePath | None = None
-    progress: bool | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("max_calls", "max_evaluations"):
-            _check_count(name, getattr(self, name))
-        for name in ("max_seconds", "stagnation"):
-            _check_positive(name, getattr(self, name))
-        if self.target is not None and not _is_number(self.target):
-            raise ValueError(f"target is {self.target!r}; expected a finite number")
-        if self.on_error not in ("raise", "worst"):
-            raise ValueError(f'on_error is {self.on_error!r}; expected "raise" or "worst"')
-        usable = self.executor is None or hasattr(self.executor, "submit")
-        if isinstance(self.executor, type) or not usable:
-            raise TypeError(
-                f"executor is {self.executor!r}; expected a concurrent.futures.Executor, opened"
-            )
-        if not (self.callback is None or callable(self.callback)):
-            raise TypeError(f"callback is {self.callback!r}; expected a function of the runner")
-        if self.algorithm is not None and (self.model, self.population) != ("auto", "auto"):
-            raise ValueError(
-                "model and population are settings of the EDA; leave them out when algorithm is "
-                "given, or pass algorithm=EDA(model, population=…)"
-            )
-        for name in ("checkpoint", "log"):
-            _check_path(name, getattr(self, name))
-
-    @property
-    def limits(self) -> dict[str, Any]:
-        """The stopping rules that are given, by the names that `Stop` has for them."""
-        kinds = {
-            "max_calls": int,
-            "max_evaluations": int,
-            "max_seconds": float,
-            "stagnation": float,
-        }
-        given = {name: getattr(self, name) for name in kinds}
-        return {name: kinds[name](value) for name, value in given.items() if value is not None}
-
-    def make_algorithm(self, length: int) -> Algorithm:
-        """Return the algorithm that is asked for: by default a pyramid, or an EDA with a model."""
-        if isinstance(self.algorithm, str):
-            return ALGORITHMS.parse(self.algorithm)
-        if isinstance(self.algorithm, Algorithm):
-            return self.algorithm
-        if self.algorithm is not None:
-            raise TypeError(f"algorithm is {self.algorithm!r}; expected an Algorithm or its text")
-        if (self.model, self.population) == ("auto", "auto"):
-            return self._make_pyramid()
-        model: Any = self.model
-        if model == "auto":
-            model = BOA() if length <= MAX_NETWORK_LENGTH else UMDA()
-        elif isinstance(model, str):
-            model = MODELS.parse(model)
-        replacement: Any = getattr(model, "growing_replacement", None) or "auto"
-        return EDA(model, population=self.population, replacement=replacement)
-
-    def _make_pyramid(self) -> Pyramid:
-        """Return a pyramid with at least as many newcomers in step as an executor has workers."""
-        if self.executor is None:
-            return Pyramid()
-        workers = count_workers(self.executor)
-        return Pyramid(newcomers=max(Pyramid().newcomers, workers), first_newcomers=workers)
 
 
 def _optimize(function: Callable[[Any], Any], length: int, options: Options, sign: float) -> Result:
@@ -325,7 +237,7 @@ def _optimize(function: Callable[[Any], Any], length: int, options: Options, sig
     )
     if options.target is not None:
         evaluator.target = float(options.target) * sign
-    stop = replace(default_stop(algorithm), **options.limits)
+    stop = options.adapt_stop(default_stop(algorithm))
     runner = Runner(algorithm, space, seed, evaluator, stop, initial)
     if options.checkpoint is not None:
         keep_checkpoint(runner, Path(options.checkpoint))
@@ -358,32 +270,6 @@ def _check_function(function: object, length: object) -> int:
     if length < 1:
         raise ValueError(f"length is {length}; expected at least 1 bit")
     return int(length)
-
-
-def _check_count(name: str, value: object) -> None:
-    if value is not None and not (_is_number(value) and value >= 1 and value % 1 == 0):  # type: ignore[operator]
-        raise ValueError(f"{name} is {value!r}; expected a whole number above 0")
-
-
-def _check_positive(name: str, value: object) -> None:
-    if value is not None and not (_is_number(value) and value > 0):  # type: ignore[operator]
-        raise ValueError(f"{name} is {value!r}; expected a number above 0")
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return False
-    return bool(np.isfinite(value))
-
-
-def _check_path(name: str, path: FilePath | None) -> None:
-    if path is None:
-        return
-    file = Path(path)
-    if file.is_dir():
-        raise FileNotFoundError(f"{name} is {file}, a folder; expected a file")
-    if not file.parent.is_dir():
-        raise FileNotFoundError(f"{name} is {file}; expected a file in an existing folder")
 
 
 def _check_initial(initial: ArrayLike | None, space: Space) -> Bits:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from harmonium import EDA, MODELS, UMDA, Algorithm, Pyramid
+from tests.algorithms.documented import load_documented
 from tests.algorithms.one_plus_one import OnePlusOne
 from tests.algorithms.searches import SETTINGS
 
@@ -15,4 +16,5 @@ EXAMPLES: Final[list[Algorithm]] = [
     Pyramid(newcomers=3, first_newcomers=3, linkage="boa"),
     OnePlusOne(),
     OnePlusOne(rate=3),
+    load_documented(),
 ]

@@ -1,14 +1,13 @@
-"""A custom algorithm, as docs/algorithms.md shows it: the (1+1) EA."""
+"""A custom algorithm: the (1+1) EA of docs/algorithms.md, with types."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import ArrayLike
 
 from harmonium import Algorithm, Search, Snapshot, Space
-from harmonium.bits import Bits, check_bits, check_fitness
+from harmonium.bits import Bits, Fitness
 
 
 @dataclass(frozen=True)
@@ -28,18 +27,19 @@ class OnePlusOneSearch(Search):
         self.row, self.fitness = self.space.sample(1, self.rng("first")), -np.inf
         self.told = 0
 
-    def ask(self) -> Bits:
+    def propose(self) -> Bits:
         rng = self.rng("mutation", self.told)
         flipped = rng.random(self.row.shape) < (self.chance if self.told else 0.0)
         return self.space.repair(self.row ^ flipped, rng)
 
-    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
-        bits = check_bits(bits, self.space.length)
-        fitness = check_fitness(fitness, len(bits))
-        for row, value in zip(bits, fitness, strict=True):
-            if value >= self.fitness:
-                self.row, self.fitness = row[None].copy(), value
-        self.told += len(bits)
+    def receive(self, bits: Bits, fitness: Fitness) -> None:
+        self.told += 1
+        self.welcome(bits, fitness)
+
+    def welcome(self, bits: Bits, fitness: Fitness) -> None:
+        best = fitness.argmax()
+        if fitness[best] >= self.fitness:
+            self.row, self.fitness = bits[[best]], float(fitness[best])
 
     def save(self) -> Snapshot:
         return Snapshot({"told": self.told}, {"row": self.row, "fitness": np.array(self.fitness)})

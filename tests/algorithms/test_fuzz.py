@@ -64,7 +64,7 @@ class Ledger:
             self.waiting -= keys
 
     def check(self, search: Search) -> None:
-        assert count_waiting(search) == self.waiting.total()
+        assert search.waiting == self.waiting.total()
         for inner in list_populations(search):
             population = inner.population
             if population is not None:
@@ -77,10 +77,6 @@ def list_populations(search: Search) -> list[PopulationSearch]:
         return [search._level.search, *(level.search for level in search.levels)]
     assert isinstance(search, PopulationSearch)
     return [search]
-
-
-def count_waiting(search: Search) -> int:
-    return list_populations(search)[0].waiting
 
 
 def draw_rows(data: st.DataObject, asked: Bits) -> Bits:
@@ -115,7 +111,7 @@ def test_a_search_is_true_to_what_it_was_told(
             if ledger.may(rows):
                 search.tell(rows, weigh(rows))
                 ledger.tell(rows)
-                asked = search.ask() if count_waiting(search) else asked[:0]
+                asked = search.ask() if search.waiting else asked[:0]
             else:
                 with pytest.raises(ValueError, match="was told already"):
                     search.tell(rows, weigh(rows))
@@ -134,11 +130,11 @@ def test_anything_told_is_refused_or_two_fitting_arrays(
     try:
         search.tell(bits, fitness)
     except ValueError:
-        assert count_waiting(search) == len(rows)
+        assert search.waiting == len(rows)
     else:  # two shapes that agree, whose rows are all told
         told = np.asarray(bits)
         assert told.shape == (len(np.asarray(fitness)), LENGTH)
-        assert count_waiting(search) >= len(rows) - len(told)
+        assert search.waiting >= len(rows) - len(told)
     again = search.ask()
     search.tell(again, weigh(again))
-    assert count_waiting(search) == 0
+    assert search.waiting == 0

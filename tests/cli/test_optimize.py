@@ -56,9 +56,8 @@ def test_a_function_is_maximised_or_minimised(folder: Path) -> None:
     done = call("optimize", *DIFFERENCE, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("mine:difference: 12 bits\n")
-    assert re.search(r"^boa: eda:model=boa,", done.stdout, re.M)
-    head = "algorithm seed population best evaluations calls generations CPU s"
-    assert head in " ".join(done.stdout.split())
+    assert "algorithm seed best evaluations calls CPU s" in " ".join(done.stdout.split())
+    assert re.search(r"^ *pyramid +1 +6 ", done.stdout, re.M)
     assert done.stdout.endswith("best bits: 111111000000\n")
     assert max(map(len, done.stdout.splitlines())) <= 80
     lowest = optimize(folder, *DIFFERENCE, "--minimize", "--target", "-6")
@@ -83,7 +82,8 @@ def test_constraints_and_known_solutions_are_kept_to(folder: Path) -> None:
     assert (result["x"], result["fun"]) == ("011100000001", 2.0)
     exact = optimize(folder, *DIFFERENCE, "--subset-size", "2", "--seed", "3")
     assert exact["x"].count("1") == 2
-    shown = call("optimize", *DIFFERENCE, "--subset-size", "2", cwd=folder).stdout
+    subset = ("--subset-size", "2", "--model", "umda")
+    shown = call("optimize", *DIFFERENCE, *subset, cwd=folder).stdout
     assert re.search(r"; [\d,]+ rows were repaired$", shown, re.M)
 
 
@@ -150,7 +150,8 @@ def test_a_failure_is_told_with_its_bits_and_the_best_so_far(folder: Path) -> No
     )
     assert "the function failed; this is the best found so far\n" in done.stdout
     assert re.search(r"^best bits: 0[01]{11}$", done.stdout, re.M)
-    result = optimize(folder, "mine:picky", "--length", "8", "--on-error", "worst")
+    lenient = ("--on-error", "worst", "--model", "boa")
+    result = optimize(folder, "mine:picky", "--length", "8", *lenient)
     assert (result["fun"], result["failures"]) == (5.0, 2**7)
     assert result["message"] == "every valid solution was evaluated; 128 evaluations failed"
 

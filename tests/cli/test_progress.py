@@ -27,10 +27,10 @@ class Sampler(hm.Algorithm):
 class SamplerSearch(hm.Search):
     step = 0
 
-    def ask(self) -> Any:
+    def propose(self) -> Any:
         return self.space.sample(1, self.rng("row", self.step))
 
-    def tell(self, bits: Any, fitness: Any) -> None:
+    def receive(self, bits: Any, fitness: Any) -> None:
         self.step += 1
 
     def save(self) -> hm.Snapshot:

@@ -38,7 +38,7 @@ class Pretended:
     stopping: bool = False
     study: Any = field(default_factory=lambda: SimpleNamespace(name="a study"))
 
-    def flying(self, walk: Walk) -> int:
+    def count_running(self, walk: Walk) -> int:
         return int(any(walk is one for one in self.busy))
 
 

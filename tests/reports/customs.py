@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from harmonium import Algorithm, Interactions, Model, Search, Snapshot, Space
-from harmonium.bits import Bits, check_bits, check_fitness
+from harmonium.bits import Bits, Fitness
 from harmonium.models import Fitted
 from harmonium.space import as_space
 
@@ -121,7 +121,7 @@ class SteadySearch(Search):
     def fitted(self) -> FittedBlocks | None:
         return self._fitted
 
-    def ask(self) -> Bits:
+    def propose(self) -> Bits:
         rng = self.rng("step", self.step)
         if len(self.bits) < self.size:
             return rng.integers(0, 2, (1, self.space.length), dtype=np.uint8)
@@ -129,13 +129,12 @@ class SteadySearch(Search):
             self._fitted = FittedBlocks(self.bits.copy(), 4)
         return self._fitted.sample(1, rng)
 
-    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
-        told = check_bits(bits, self.space.length)
-        self.bits = np.concatenate([self.bits, told])
-        self.values = np.concatenate([self.values, check_fitness(fitness, len(told))])
+    def receive(self, bits: Bits, fitness: Fitness) -> None:
+        self.bits = np.concatenate([self.bits, bits])
+        self.values = np.concatenate([self.values, fitness])
         kept = np.argsort(-self.values, kind="stable")[: self.size]
         self.bits, self.values = self.bits[kept], self.values[kept]
-        self.step += len(told)
+        self.step += len(bits)
 
     def save(self) -> Snapshot:
         return Snapshot({"step": self.step}, {"bits": self.bits, "values": self.values})

@@ -93,7 +93,7 @@ class Slow(OnePlusOne):
 
 
 class SlowSearch(OnePlusOneSearch):
-    def ask(self) -> Bits:
+    def propose(self) -> Bits:
         return np.full((1, self.space.length), self.told >= 1501, dtype=np.uint8)
 
 

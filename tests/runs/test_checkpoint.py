@@ -44,11 +44,11 @@ def test_a_file_that_cannot_be_read_is_named(path: Path, tmp_path: Path) -> None
 
 OPTIONAL = {
     "ended",  # absent and none are alike
-    "search/state/fitted",  # UMDA needs nothing of its last fit
+    "search/search/state/fitted",  # UMDA needs nothing of its last fit
     "best_bits",
-    "search/state/bits",
-    "search/state/fitness",
-    "search/state/parents",
+    "search/search/state/bits",
+    "search/search/state/fitness",
+    "search/search/state/parents",
 }
 """Parts of a checkpoint that some checkpoints do not have."""
 

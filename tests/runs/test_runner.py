@@ -176,7 +176,8 @@ def test_phases_are_charged_no_more_than_the_process_takes(algorithm: Algorithm)
 def ticks(monkeypatch: pytest.MonkeyPatch) -> "count[int]":
     """Let one CPU second pass from one look at a clock to the next."""
     seconds: count[int] = count()
-    fake = SimpleNamespace(process_time=lambda: next(seconds), perf_counter=lambda: 0.0)
+    walls: count[int] = count()
+    fake = SimpleNamespace(process_time=lambda: next(seconds), perf_counter=lambda: next(walls))
     monkeypatch.setattr(clock_module, "time", fake)
     monkeypatch.setattr(runner_module, "time", fake)
     return seconds

@@ -153,17 +153,16 @@ class OnePlusOneSearch(Search):
     best = None
     value = -np.inf
 
-    def ask(self):
+    def propose(self):
         rng = self.rng("mutation", self.step)
         if self.best is None:
             return rng.integers(0, 2, (1, self.space.length), dtype=np.uint8)
         flips = rng.random(self.space.length) < self.algorithm.rate / self.space.length
         return (self.best ^ flips)[None].astype(np.uint8)
 
-    def tell(self, bits, fitness):
-        for row, value in zip(np.asarray(bits), np.asarray(fitness)):
-            if value >= self.value:
-                self.best, self.value = row.copy(), value
+    def receive(self, bits, fitness):
+        if fitness[0] >= self.value:
+            self.best, self.value = bits[0], fitness[0]
         self.step += 1
 
     def save(self):

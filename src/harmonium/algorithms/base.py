@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harmonium.bits import Bits
+from harmonium.algorithms.batch import Batch
+from harmonium.bits import Bits, Fitness, check_bits, check_fitness
 from harmonium.clock import Clock
 from harmonium.models import Fitted
 from harmonium.seeds import check_seed, stream
@@ -47,6 +48,10 @@ class Search(ABC):
     A search knows how to search and nothing else: the runner counts, times, stops and saves. All
     randomness comes from `rng`, so that the seed and the fitness decide everything.
 
+    A subclass has four methods: `propose` makes the next rows, `receive` takes their fitness when
+    all of it is known, `save` returns the state and `load` takes it over. This class keeps the
+    rows under way, so that they may be told in pieces and in any order.
+
     Parameters
     ----------
     algorithm : Algorithm
@@ -63,22 +68,22 @@ class Search(ABC):
         self.seed = check_seed(seed)
         self.clock = Clock()
         """CPU time by phase; charging it is optional."""
-
-    @property
-    def fitted(self) -> Fitted | None:
-        """The last fitted model, for algorithms that learn one; it describes `bits ^ mask`."""
-        return None
+        self._batch = Batch(np.empty((0, self.space.length), dtype=np.uint8))
 
     @abstractmethod
-    def ask(self) -> Bits:
+    def propose(self) -> Bits:
         """Return the rows whose fitness is wanted next, shape (rows, length), rows ≥ 1.
 
-        Until all of them are told, `ask` returns those that are missing.
+        If it raises, it is called again at the next `ask`: change the state last.
         """
 
     @abstractmethod
-    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
-        """Take the fitness of rows: all that were asked, a part of them, or rows never asked."""
+    def receive(self, bits: Bits, fitness: Fitness) -> None:
+        """Take the fitness of all proposed rows, in their order.
+
+        A row may differ from the proposed one if the user repaired it. If it raises, the rows can
+        be told again: change the state last.
+        """
 
     @abstractmethod
     def save(self) -> Snapshot:
@@ -88,19 +93,77 @@ class Search(ABC):
     def load(self, snapshot: Snapshot) -> None:
         """Take over the state that `save` returned."""
 
+    def welcome(self, bits: Bits, fitness: Fitness) -> None:  # noqa: B027  # optional
+        """Take rows that were told and never asked, such as initial solutions; ignores them."""
+
     def status(self) -> Status:
         """Return what the search reports of itself."""
         return _NO_STATUS
+
+    @property
+    def fitted(self) -> Fitted | None:
+        """The last fitted model, for algorithms that learn one; it describes `bits ^ mask`."""
+        return None
+
+    @property
+    def waiting(self) -> int:
+        """Number of rows that were asked and not yet told."""
+        return int(self._batch.waiting.sum())
 
     def rng(self, part: str, number: int = 0) -> np.random.Generator:
         """Return the random generator of one part of the search, such as ("mutation", step)."""
         return stream(self.seed, part, number)
 
+    def ask(self) -> Bits:
+        """Return the rows whose fitness is wanted next, shape (rows, length).
+
+        Until all of them are told, `ask` returns those that are missing.
+        """
+        if not self._batch.waiting.any():
+            self._batch = Batch(self.propose())
+        return self._batch.bits[self._batch.waiting].copy()
+
+    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
+        """Take the fitness of rows: of all that were asked, or in pieces and in any order.
+
+        Rows that were never asked are welcome as known solutions. If as many rows are told as are
+        waiting, they stand for the asked ones that are missing: told in their repaired form.
+
+        Raises
+        ------
+        ValueError
+            If rows or fitness are invalid, or a row of this batch was told already.
+        """
+        bits = check_bits(bits, self.space.length)
+        fitness = check_fitness(fitness, len(bits))
+        if not len(bits):
+            return
+        waiting = bool(self._batch.waiting.any())
+        places = self._batch.place(bits)
+        asked = places >= 0
+        batch = self._batch.fill(places[asked], bits[asked], fitness[asked])
+        if waiting and not batch.waiting.any():
+            self.receive(batch.bits, batch.fitness)
+        self._batch = batch
+        if not asked.all():
+            self.welcome(bits[~asked], fitness[~asked])
+
     def snapshot(self) -> Snapshot:
         """Return the state with the identity of the search, for `Algorithm.restore`."""
         snapshot = Snapshot({"of": _identify(self.algorithm, self.space, self.seed)})
+        snapshot.put("search", self.save_all())
+        return snapshot
+
+    def save_all(self) -> Snapshot:
+        """Return the state with the rows under way."""
+        snapshot = Snapshot({}, {"asked": self._batch.bits, "told": self._batch.fitness})
         snapshot.put("state", self.save())
         return snapshot
+
+    def load_all(self, snapshot: Snapshot) -> None:
+        """Take over what `save_all` returned."""
+        self._batch = Batch(snapshot.arrays["asked"], snapshot.arrays["told"])
+        self.load(snapshot.get("state"))
 
 
 @dataclass(frozen=True)
@@ -143,7 +206,7 @@ class Algorithm(Spec, ABC):
         if saved != expected:
             raise ValueError(f"the snapshot is of another search: {_differ(saved, expected)}")
         search = self.start(space, seed)
-        search.load(snapshot.get("state"))
+        search.load_all(snapshot.get("search"))
         return search
 
     def compile(self) -> None:

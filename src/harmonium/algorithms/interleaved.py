@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from harmonium.algorithms.base import Search, Status
 from harmonium.algorithms.population import PopulationSearch
 from harmonium.algorithms.replacement import Population
-from harmonium.bits import Bits, Fitness, check_bits, check_fitness
+from harmonium.bits import Bits, Fitness
 from harmonium.models import Fitted
 from harmonium.snapshots import Snapshot
 from harmonium.space import Space
@@ -96,10 +95,8 @@ class InterleavedSearch(Search):
             facts=status.facts,
         )
 
-    def ask(self) -> Bits:
-        """Return the rows whose fitness is wanted next; the same ones until they are told."""
-        if self._level.search.waiting:
-            return self._level.search.ask()
+    def propose(self) -> Bits:
+        """Return the rows that the next population asks for."""
         level = self._choose()
         bits = level.search.ask()
         # Nothing has changed so far: a fit that failed or was interrupted can be asked for again.
@@ -111,24 +108,28 @@ class InterleavedSearch(Search):
         level.turns += 1
         return bits
 
-    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
-        """Take the fitness of rows, as `PopulationSearch.tell` does.
-
-        Known solutions that are told while no row is waiting join every population, the others the
-        population whose turn it is.
-        """
-        bits = check_bits(bits, self.space.length)
-        fitness = check_fitness(fitness, len(bits))
+    def receive(self, bits: Bits, fitness: Fitness) -> None:
+        """Tell the population whose turn it is, and let populations retire."""
         search = self._level.search
-        asked, before = search.waiting > 0, search.generation
-        generation = before + (search.population is not None)  # once all rows are told
+        before = search.generation
+        generation = before + (search.population is not None)
         search.tell(bits, fitness)
         self._level.note(fitness, generation)
-        if not asked:
-            self._welcome(Population(bits, fitness))
-        elif not search.waiting:
-            self.generation += search.generation - before
-            self._retire()
+        self.generation += search.generation - before
+        self._retire()
+
+    def welcome(self, bits: Bits, fitness: Fitness) -> None:
+        """Let known solutions join the population whose turn it is, and between turns all others.
+
+        Those that join all populations also join the ones to come.
+        """
+        self._level.search.welcome(bits, fitness)
+        self._level.note(fitness, self._level.search.generation)
+        if not self.waiting:
+            self._known = self._known.join(Population(bits, fitness))
+            for level in self.levels:
+                if level is not self._level:
+                    level.search.welcome(bits, fitness)
 
     def save(self) -> Snapshot:
         """Return the state of every population."""
@@ -151,7 +152,7 @@ class InterleavedSearch(Search):
             },
         )
         for level in levels:
-            snapshot.put(str(level.search.size), level.search.save())
+            snapshot.put(str(level.search.size), level.search.save_all())
         return snapshot
 
     def load(self, snapshot: Snapshot) -> None:
@@ -164,16 +165,9 @@ class InterleavedSearch(Search):
         levels = []
         for size, turns, best, improved in zip(*columns, strict=True):
             search = self._make_search(size)
-            search.load(snapshot.get(str(size)))
+            search.load_all(snapshot.get(str(size)))
             levels.append(Level(search, turns, float(best), improved))
         self.levels, self._level = levels[: facts["active"]], levels[facts["current"]]
-
-    def _welcome(self, known: Population) -> None:
-        """Let known solutions join the other populations too, and those to come."""
-        self._known = self._known.join(known)
-        for level in self.levels:
-            if level is not self._level:
-                level.search.welcome(known)
 
     def _choose(self) -> Level:
         """Return the smallest population that has a turn left, or a new one twice the largest."""
@@ -185,7 +179,7 @@ class InterleavedSearch(Search):
     def _grow(self) -> Level:
         size = max(SMALLEST_POPULATION, 2 * self.eda.tournament) * 2**self.grown
         search = self._make_search(size)
-        search.welcome(self._known)
+        search.welcome(*self._known)
         self.grown += 1
         self.levels.append(Level(search))
         return self.levels[-1]

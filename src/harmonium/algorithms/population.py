@@ -3,13 +3,11 @@
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from harmonium.algorithms.base import Search, Status
-from harmonium.algorithms.batch import Batch
 from harmonium.algorithms.replacement import REPLACEMENTS, Population
 from harmonium.algorithms.selection import Indices, select, select_pairs
-from harmonium.bits import Bits, check_bits, check_fitness
+from harmonium.bits import Bits, Fitness, check_bits
 from harmonium.blas import one_blas_thread
 from harmonium.models import Fitted, Model, Replacement, read_facts
 from harmonium.snapshots import Snapshot
@@ -37,18 +35,12 @@ class PopulationSearch(Search):
         self._facts: dict[str, float] = {}
         self.mask = self._rng("mask").integers(0, 2, self.space.length, dtype=np.uint8)
         self._parents: Indices | None = None
-        self._batch = Batch(np.empty((0, self.space.length), dtype=np.uint8))
         self._known = Population(np.empty((0, self.space.length), dtype=np.uint8), np.empty(0))
 
     @property
     def fitted(self) -> Fitted | None:
         """The last fitted model; it describes `bits ^ mask`."""
         return self._fitted
-
-    @property
-    def waiting(self) -> int:
-        """Number of rows that were asked and not yet told."""
-        return int(self._batch.waiting.sum())
 
     @property
     def converged(self) -> bool:
@@ -72,43 +64,29 @@ class PopulationSearch(Search):
             facts=self._facts,
         )
 
-    def ask(self) -> Bits:
-        """Return the rows whose fitness is wanted next; the same ones until they are told."""
-        if not self.waiting:
-            rows = self._randomize() if self.population is None else self._breed()
-            valid = self.space.repair(rows, self._rng("repair"))
-            if valid is not rows:
-                self.repairs += int((valid != rows).any(axis=1).sum())
-            self._batch = Batch(valid)
-        return self._batch.bits[self._batch.waiting].copy()
+    def propose(self) -> Bits:
+        """Return a random population, then the offspring of each generation."""
+        rows = self._randomize() if self.population is None else self._breed()
+        valid = self.space.repair(rows, self._rng("repair"))
+        if valid is not rows:
+            self.repairs += int((valid != rows).any(axis=1).sum())
+        return valid
 
-    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
-        """Take the fitness of rows: of all that were asked, or in pieces and in any order.
+    def receive(self, bits: Bits, fitness: Fitness) -> None:
+        """Renew the population; known solutions then join it."""
+        population = self._renew(Population(bits, fitness))
+        self.generation += self.population is not None
+        self.population, self._known = self._mix_in(population)
 
-        Rows that were never asked join the population as known solutions, where they are better
-        than its worst. If as many rows are told as are waiting, they stand for the asked ones that
-        are missing: told in their repaired form. A row of this batch that was told is refused.
-        """
-        bits = check_bits(bits, self.space.length)
-        fitness = check_fitness(fitness, len(bits))
-        if not len(bits):
-            return
-        places = self._batch.place(bits)
-        asked = places >= 0
-        batch = self._batch.fill(places[asked], bits[asked], fitness[asked])
-        complete = bool(self.waiting) and not batch.waiting.any()
-        population = self._renew(batch.whole) if complete else self.population
-        # Everything that can fail is done: what follows happens as a whole.
-        self.generation += complete and self.population is not None
-        self._batch, self.population = batch, population
-        self.welcome(Population(bits[~asked], fitness[~asked]))
-
-    def welcome(self, known: Population) -> None:
+    def welcome(self, bits: Bits, fitness: Fitness) -> None:
         """Let known solutions join the population, now or when the present rows are all told."""
-        known = self._known.join(known)
+        self._known = self._known.join(Population(bits, fitness))
         if self.population is not None and not self.waiting:
-            self.population, known = _welcome(self.population, known), known.take(np.arange(0))
-        self._known = known
+            self.population, self._known = self._mix_in(self.population)
+
+    def _mix_in(self, population: Population) -> tuple[Population, Population]:
+        """Return the population with the known solutions in it, and those still to join: none."""
+        return _welcome(population, self._known), self._known.take(np.arange(0))
 
     def save(self) -> Snapshot:
         """Return population, rows under way, known solutions and what the next fit needs."""
@@ -120,8 +98,6 @@ class PopulationSearch(Search):
                 "has_fitted": self._fitted is not None,
             },
             {
-                "asked": self._batch.bits,
-                "told": self._batch.fitness,
                 "known_bits": self._known.bits,
                 "known_fitness": self._known.fitness,
             },
@@ -139,7 +115,6 @@ class PopulationSearch(Search):
         self.generation, self.repairs = facts["generation"], facts["repairs"]
         self._facts = facts["facts"]
         self._parents = arrays.get("parents")
-        self._batch = Batch(arrays["asked"], arrays["told"])
         self._known = Population(arrays["known_bits"], arrays["known_fitness"])
         if "bits" in arrays:
             self.population = Population(arrays["bits"], arrays["fitness"])

@@ -11,10 +11,8 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import ArrayLike
 
 from harmonium.algorithms.base import Algorithm, Search, Status
-from harmonium.algorithms.batch import Batch
 from harmonium.algorithms.linkage import LinkageSets, count_pairs, learn_tree, make_sets
 from harmonium.algorithms.walkers import (
     SAME_EFFECT,
@@ -27,7 +25,7 @@ from harmonium.algorithms.walkers import (
     start_evidence,
     start_walkers,
 )
-from harmonium.bits import Bits, check_bits, check_fitness
+from harmonium.bits import Bits, Fitness
 from harmonium.blas import one_blas_thread
 from harmonium.models import MODELS, read_linkage
 from harmonium.snapshots import Snapshot
@@ -137,7 +135,6 @@ class PyramidSearch(Search):
         """Solutions that were told and never asked: the next newcomers."""
         self._members: set[bytes] = set()
         """All rows of the pyramid, packed."""
-        self._batch = Batch(none)
 
     def status(self) -> Status:
         """Return how many levels and rows the pyramid has, and how often its best was found."""
@@ -145,32 +142,12 @@ class PyramidSearch(Search):
         facts = {"levels": float(len(self.levels)), "rows": float(rows)}
         return Status(confirmations=self.confirmations, facts=facts)
 
-    def ask(self) -> Bits:
-        """Return a candidate of each newcomer under way; the same ones until they are told."""
-        if not self._batch.waiting.any():
-            self._batch = Batch(self._propose())
-        return self._batch.bits[self._batch.waiting].copy()
+    def welcome(self, bits: Bits, fitness: Fitness) -> None:
+        """Keep known solutions: they are the newcomers of the next rounds."""
+        self._known += zip(bits, fitness.tolist(), strict=True)
 
-    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
-        """Take the fitness of candidates, in pieces and in any order.
-
-        Rows that were never asked are the newcomers of the next rounds.
-        """
-        bits = check_bits(bits, self.space.length)
-        fitness = check_fitness(fitness, len(bits))
-        if not len(bits):
-            return
-        waiting = bool(self._batch.waiting.any())
-        places = self._batch.place(bits) if waiting else np.full(len(bits), -1)
-        asked = places >= 0
-        batch = self._batch.fill(places[asked], bits[asked], fitness[asked])
-        self._batch = batch
-        self._known += zip(bits[~asked], fitness[~asked].tolist(), strict=True)
-        if waiting and not batch.waiting.any():
-            self._receive(batch)
-
-    def _propose(self) -> Bits:
-        """Make the next candidates: go from stage to stage until there are some."""
+    def propose(self) -> Bits:
+        """Return the next candidate of each newcomer: go from stage to stage until there is one."""
         while True:
             walkers, space = self._walkers, self.space
             if self.stage == "climb":
@@ -267,10 +244,10 @@ class PyramidSearch(Search):
                     level.sets = make_sets(read_linkage(fitted) or [], self.space.length)
         return level.sets
 
-    def _receive(self, batch: Batch) -> None:
-        """Take the fitness of all candidates; a repaired row stands for the one asked."""
-        self._walkers.candidates[self._walkers.active] = batch.bits
-        accept(self._walkers, self._evidence, batch.fitness)
+    def receive(self, bits: Bits, fitness: Fitness) -> None:
+        """Let the newcomers take candidates that are not worse."""
+        self._walkers.candidates[self._walkers.active] = bits  # repaired ones may differ
+        accept(self._walkers, self._evidence, fitness)
         if self.stage == "start":
             self._walkers.active[:] = False
 
@@ -290,8 +267,6 @@ class PyramidSearch(Search):
                 **_copy("evidence", self._evidence._asdict()),
                 "before": self._before,
                 "best": np.array(self._best),
-                "asked": self._batch.bits,
-                "told": self._batch.fitness,
                 "known_bits": np.array([row for row, _ in self._known], dtype=np.uint8),
                 "known_fitness": np.array([value for _, value in self._known]),
             },
@@ -311,7 +286,6 @@ class PyramidSearch(Search):
         self._evidence = Evidence(*(arrays[f"evidence/{name}"].copy() for name in Evidence._fields))
         self._before, self._best = arrays["before"], float(arrays["best"])
         self.confirmations = facts["confirmations"]
-        self._batch = Batch(arrays["asked"], arrays["told"])
         values = arrays["known_fitness"].tolist()
         self._known = list(zip(arrays["known_bits"], values, strict=True))
         self.levels = [Level(arrays[f"rows/{number}"]) for number in range(facts["levels"])]

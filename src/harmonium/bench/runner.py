@@ -50,14 +50,21 @@ class GrayCodeSearch(Search):
         self._row = np.zeros((1, space.length), dtype=np.uint8)
         self._step = 0
 
-    def ask(self) -> Bits:
-        """Return the next row; every row is told before the next is asked for."""
+    def propose(self) -> Bits:
+        """Return the next row."""
         self._step += 1
         self._row[0, (self._step & -self._step).bit_length() - 1] ^= 1
         return self._row.copy()
 
-    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
+    def receive(self, bits: Bits, fitness: Fitness) -> None:
         """Ignore the fitness."""
+
+    def ask(self) -> Bits:
+        """Return the next row; every row is told before the next is asked for."""
+        return self.propose()
+
+    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
+        """Ignore the fitness, without the checks of `Search`: the runner alone is measured."""
 
     def save(self) -> Snapshot:
         """Return the row and its number."""

@@ -65,8 +65,6 @@ def execute(arguments: Sequence[str]) -> int:
     try:
         with plain_interrupts():
             code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
-        if code == _INTERRUPTED:  # what typer returns for a Ctrl-C that no command handles
-            raise KeyboardInterrupt
     except (
         SpecError,
         TyperException,
@@ -78,6 +76,9 @@ def execute(arguments: Sequence[str]) -> int:
         message, code = _explain(error)
         if message:
             complain(message)
+    if code == _INTERRUPTED:  # what typer returns for a Ctrl-C that no command handles
+        message, code = _explain(KeyboardInterrupt())
+        complain(message)
     return code if isinstance(code, int) else 0
 
 

@@ -15,6 +15,7 @@ from harmonium import optimize as library
 from harmonium.cli import options as o
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
+from harmonium.options import Options
 from harmonium.problems import PROBLEMS
 from harmonium.registry import find_object, importable
 from harmonium.runs import EvaluationError, Result
@@ -39,6 +40,7 @@ def optimize(
     max_evaluations: o.MaxEvaluationsOption = None,
     max_seconds: o.MaxSecondsOption = None,
     stagnation: o.StagnationOption = None,
+    confirmations: o.ConfirmationsOption = None,
     batch: o.BatchOption = None,
     workers: o.WorkersForCallsOption = None,
     timeout: o.TimeoutOption = None,
@@ -132,7 +134,7 @@ def read_subset_size(text: str) -> int | tuple[int, int]:
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
-    **{field.name: lambda value: value for field in fields(library.Options)},
+    **{field.name: lambda value: value for field in fields(Options)},
     "population": parse_scalar,
     "initial": read_initial,
     "fixed": read_fixed,

@@ -44,7 +44,7 @@ AlgorithmOption = Annotated[
     str | None,
     typer.Option(
         help="name:field=value,… (see `harmonium algorithms`), or module:Class:field=value,…",
-        show_default="an EDA",
+        show_default="pyramid; an EDA with --model or --population",
         metavar="TEXT",
     ),
 ]
@@ -142,6 +142,15 @@ StagnationOption = Annotated[
         " needed to reach the best.",
         show_default="2 if the algorithm is endless",
         callback=_check_positive,
+        rich_help_panel=STOP_PANEL,
+    ),
+]
+ConfirmationsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Stop when so many independent attempts of a pyramid ended at the best, none better.",
+        show_default="50 without a target or budget",
+        min=1,
         rich_help_panel=STOP_PANEL,
     ),
 ]

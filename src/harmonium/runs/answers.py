@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
+from harmonium.bits import Bits, Fitness, Row
 from harmonium.interrupts import is_interrupt
 from harmonium.runs import command
 
@@ -44,13 +44,16 @@ def evaluate(function: Function, bits: Bits, batch: bool, split: bool = False) -
     if batch:
         answers = _evaluate_batch(function, bits, split)
     else:
-        answers = []
-        for row in bits.astype(np.int64):
-            try:
-                answers.append(function(row))
-            except Exception as error:  # noqa: BLE001  # the user's: part of the answer
-                answers.append(_make_failure(error))
+        answers = [evaluate_row(function, row) for row in bits.astype(np.int64)]
     return time.perf_counter() - started, answers
+
+
+def evaluate_row(function: Function, row: Row) -> Any:
+    """Call a function for one row; return its value, or a failure."""
+    try:
+        return function(row)
+    except Exception as error:  # noqa: BLE001  # the user's: part of the answer
+        return _make_failure(error)
 
 
 def _evaluate_batch(function: Function, bits: Bits, split: bool) -> Any:
@@ -65,6 +68,9 @@ def _evaluate_batch(function: Function, bits: Bits, split: bool) -> Any:
         if rows > 1:
             failure = replace(failure, words=f"{failure.words} for {rows} rows", rows=rows)
         return [failure] * rows
+    if answers.shape == () and answers.item() is None:
+        expected = f"expected an array of shape ({rows},), one number a row"
+        return [Failure("returned None", expected=expected, rows=rows)] * rows
     if answers.shape == (rows, 1):
         return answers[:, 0]
     if answers.shape != (rows,):

@@ -12,7 +12,14 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from harmonium.bits import Bits, Fitness, format_bits
-from harmonium.runs.answers import Failure, Function, evaluate, read_number, read_numbers
+from harmonium.runs.answers import (
+    Failure,
+    Function,
+    evaluate,
+    evaluate_row,
+    read_number,
+    read_numbers,
+)
 from harmonium.runs.cache import Cache, make_keys
 from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator
 from harmonium.warn import warn
@@ -125,10 +132,26 @@ class FunctionEvaluator(Evaluator):
         """Return the fitness of one row, without the cost of a batch."""
         key = np.packbits(bits).tobytes()
         value = self.cache.values.get(key)
-        if value is not None:
-            return np.array([value])
-        fitness = self._compute(bits)
-        self.cache.update((key,), (float(fitness[0]),))
+        if value is None:
+            here = self.executor is None and not self.batch
+            value = self._compute_row(bits[0]) if here else float(self._compute(bits)[0])
+            self.cache.update((key,), (value,))
+        return np.array([value])
+
+    def _compute_row(self, row: Bits) -> float:
+        """Call the function of one row here, as `_compute` does for many."""
+        started = time.perf_counter()
+        answer = evaluate_row(self.function, row.astype(np.int64))
+        elapsed = time.perf_counter() - started
+        self.calls += 1
+        self.seconds += elapsed
+        self.elapsed += elapsed
+        value = answer if type(answer) is float and math.isfinite(answer) else None
+        fitness = (self._check(answer, row, 0, 1) if value is None else value) * self.sign
+        self.best = max(self.best, fitness)
+        self.worst = min(self.worst, fitness)
+        if self.on_progress:
+            self.on_progress()
         return fitness
 
     def count_affordable(self, bits: Bits, calls: int) -> int:

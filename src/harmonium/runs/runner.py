@@ -21,6 +21,9 @@ from harmonium.runs.tally import Tally
 from harmonium.runs.trace import Step, Trace
 from harmonium.space import Space
 
+QUICK_STEP = 1e-4
+"""Seconds of a step below which its time on the clock stands for its CPU time."""
+
 CHECKPOINT_TIME_SHARE = 0.05
 """Share of the time that saving checkpoints may take."""
 
@@ -80,6 +83,7 @@ class Runner:
         self.save: Callable[[Runner, Reason | None], None] | None = None
         """Saves a checkpoint."""
         self._next_save = 0.0
+        self._quick = False
         self.improved = False
         """Whether the best improved in the present batch."""
 
@@ -112,7 +116,8 @@ class Runner:
             self.save(self, reason)
         while reason is None:
             self.complete = self._step()
-            self.seconds = time.perf_counter() - self.started
+            before, self.seconds = self.seconds, time.perf_counter() - self.started
+            self._quick = self.seconds - before < QUICK_STEP and self._stop.max_cpu_seconds is None
             reason = self._finish_step() if self.complete else self._check_stop()
             if self.save and (reason or self.seconds >= self._next_save):
                 self._save_checkpoint(reason)
@@ -187,15 +192,16 @@ class Runner:
     def _step(self) -> bool:
         """Ask, evaluate and tell one batch; return whether all asked rows were told.
 
-        Time of `ask` that the search does not charge itself counts as sampling, time of `tell` as
-        selection.
+        CPU time of `ask` that the search does not charge itself counts as sampling, that of `tell`
+        as selection. After a quick step the cheaper clock is read: reading CPU times would take
+        longer than the step.
         """
-        search, clock, now = self.search, self.search.clock, time.process_time
-        seconds = clock.seconds
+        search, clock, seconds = self.search, self.search.clock, self.search.clock.seconds
+        now = time.perf_counter if self._quick else time.process_time
         charged, start = clock.charged, now()
         asked = search.ask()
         asked_at = now()
-        seconds["sampling"] += asked_at - start - (clock.charged - charged)
+        seconds["sampling"] += max(0.0, asked_at - start - (clock.charged - charged))
         rows = self._count_affordable(asked) if self._budgeted else len(asked)
         bits = asked if rows == len(asked) else asked[:rows]
         try:
@@ -205,7 +211,7 @@ class Runner:
             seconds["fitness"] += evaluated_at - asked_at
         charged = clock.charged
         search.tell(bits, fitness)
-        seconds["selection"] += now() - evaluated_at - (clock.charged - charged)
+        seconds["selection"] += max(0.0, now() - evaluated_at - (clock.charged - charged))
         self._count(bits, fitness)
         return len(bits) == len(asked)
 

@@ -32,7 +32,7 @@ MESSAGES: dict[Reason, str] = {
     "converged": "the population has converged to one solution",
     "generations": "max_generations was reached",
     "patience": "the best has not improved for many generations",
-    "confirmed": "many independent newcomers ended at the best, and none better",
+    "confirmed": "many independent attempts ended at the same best value",
     "stagnation": "the best has not improved for many evaluations",
     "evaluations": "max_evaluations was reached",
     "calls": "max_calls was reached",

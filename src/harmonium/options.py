@@ -1,0 +1,150 @@
+"""The options of `maximize`: one typed object, checked when it is made."""
+
+import os
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid
+from harmonium.models import BOA, MODELS, UMDA, Model
+from harmonium.runs import Callback, Stop
+from harmonium.runs.function import OnError, count_workers
+from harmonium.space import Fixed, SubsetSize
+
+MAX_NETWORK_LENGTH = 1000
+"""Bits beyond which building a Bayesian network takes longer than most evaluations."""
+
+FilePath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of `maximize`, which documents them; checked when made."""
+
+    batch: bool = False
+    algorithm: Algorithm | str | None = None
+    model: Model | str = "auto"
+    population: int | Literal["auto"] = "auto"
+    seed: int | None = None
+    target: float | None = None
+    max_calls: int | None = None
+    max_evaluations: int | None = None
+    max_seconds: float | None = None
+    stagnation: float | None = None
+    confirmations: int | None = None
+    callback: Callback | None = None
+    initial: ArrayLike | None = None
+    fixed: Fixed | None = None
+    subset_size: SubsetSize | None = None
+    executor: Executor | None = None
+    cache: bool = True
+    on_error: OnError = "raise"
+    checkpoint: FilePath | None = None
+    log: FilePath | None = None
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_calls", "max_evaluations", "confirmations"):
+            _check_count(name, getattr(self, name))
+        for name in ("max_seconds", "stagnation"):
+            _check_positive(name, getattr(self, name))
+        if self.target is not None and not _is_number(self.target):
+            raise ValueError(f"target is {self.target!r}; expected a finite number")
+        if self.on_error not in ("raise", "worst"):
+            raise ValueError(f'on_error is {self.on_error!r}; expected "raise" or "worst"')
+        usable = self.executor is None or hasattr(self.executor, "submit")
+        if isinstance(self.executor, type) or not usable:
+            raise TypeError(
+                f"executor is {self.executor!r}; expected a concurrent.futures.Executor, opened"
+            )
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback is {self.callback!r}; expected a function of the runner")
+        if self.algorithm is not None and (self.model, self.population) != ("auto", "auto"):
+            raise ValueError(
+                "model and population are settings of the EDA; leave them out when algorithm is "
+                "given, or pass algorithm=EDA(model, population=…)"
+            )
+        for name in ("checkpoint", "log"):
+            _check_path(name, getattr(self, name))
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The stopping rules that are given, by the names that `Stop` has for them."""
+        kinds = {
+            "max_calls": int,
+            "max_evaluations": int,
+            "max_seconds": float,
+            "stagnation": float,
+        }
+        given = {name: getattr(self, name) for name in kinds}
+        return {name: kinds[name](value) for name, value in given.items() if value is not None}
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether a target or a budget says when to stop."""
+        limits = (self.target, self.max_calls, self.max_evaluations, self.max_seconds)
+        return any(limit is not None for limit in limits)
+
+    def adapt_stop(self, stop: Stop) -> Stop:
+        """Return stopping rules with the given limits.
+
+        Confirmations end a search only if they are asked for, or if nothing else says when to stop.
+        """
+        if self.has_goal:
+            stop = replace(stop, confirmations=None)
+        return replace(stop, **self.limits)
+
+    def make_algorithm(self, length: int) -> Algorithm:
+        """Return the algorithm that is asked for: by default a pyramid, or an EDA with a model."""
+        if isinstance(self.algorithm, str):
+            return ALGORITHMS.parse(self.algorithm)
+        if isinstance(self.algorithm, Algorithm):
+            return self.algorithm
+        if self.algorithm is not None:
+            raise TypeError(f"algorithm is {self.algorithm!r}; expected an Algorithm or its text")
+        if (self.model, self.population) == ("auto", "auto"):
+            return self._make_pyramid()
+        model: Any = self.model
+        if model == "auto":
+            model = BOA() if length <= MAX_NETWORK_LENGTH else UMDA()
+        elif isinstance(model, str):
+            model = MODELS.parse(model)
+        replacement: Any = getattr(model, "growing_replacement", None) or "auto"
+        return EDA(model, population=self.population, replacement=replacement)
+
+    def _make_pyramid(self) -> Pyramid:
+        """Return a pyramid with at least as many newcomers in step as an executor has workers."""
+        if self.executor is None:
+            return Pyramid()
+        workers = count_workers(self.executor)
+        return Pyramid(newcomers=max(Pyramid().newcomers, workers), first_newcomers=workers)
+
+
+def _check_count(name: str, value: object) -> None:
+    if value is not None and not (_is_number(value) and value >= 1 and value % 1 == 0):  # type: ignore[operator]
+        raise ValueError(f"{name} is {value!r}; expected a whole number above 0")
+
+
+def _check_positive(name: str, value: object) -> None:
+    if value is not None and not (_is_number(value) and value > 0):  # type: ignore[operator]
+        raise ValueError(f"{name} is {value!r}; expected a number above 0")
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(np.isfinite(value))
+
+
+def _check_path(name: str, path: FilePath | None) -> None:
+    if path is None:
+        return
+    file = Path(path)
+    if file.is_dir():
+        raise FileNotFoundError(f"{name} is {file}, a folder; expected a file")
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"{name} is {file}; expected a file in an existing folder")
