@@ -280,7 +280,6 @@ def test_a_function_of_all_rows_gets_the_hint_to_use_batch() -> None:
         (lambda bits: bits.sum(), "()"),
         (lambda bits: bits[1:].sum(axis=1), "(19,)"),
         (lambda bits: [], "(0,)"),
-        (lambda bits: None, "()"),
         (lambda bits: {}, "()"),
     ],
 )
@@ -298,6 +297,12 @@ def test_a_batch_of_the_wrong_shape_is_named(wrong: Any, shape: str) -> None:
     lenient.function = wrong
     np.testing.assert_allclose(lenient(ROWS[4:]), worst)
     assert (lenient.failures, lenient.calls) == (16, 20)
+
+
+def test_a_batch_without_a_return_is_named() -> None:
+    evaluator = FunctionEvaluator(lambda bits: None, LENGTH, batch=True)
+    with pytest.raises(EvaluationError, match=r"returned None; expected an array of shape \(20,\)"):
+        evaluator(ROWS)
 
 
 def test_ragged_answers_are_a_failure() -> None:
