@@ -108,7 +108,7 @@ class Search(ABC):
     @property
     def waiting(self) -> int:
         """Number of rows that were asked and not yet told."""
-        return int(self._batch.waiting.sum())
+        return self._batch.missing
 
     def rng(self, part: str, number: int = 0) -> np.random.Generator:
         """Return the random generator of one part of the search, such as ("mutation", step)."""
@@ -119,9 +119,11 @@ class Search(ABC):
 
         Until all of them are told, `ask` returns those that are missing.
         """
-        if not self._batch.waiting.any():
+        if not self._batch.missing:
             self._batch = Batch(self.propose())
-        return self._batch.bits[self._batch.waiting].copy()
+        batch = self._batch
+        untold = batch.missing == len(batch.bits)
+        return batch.bits.copy() if untold else batch.bits[batch.waiting]
 
     def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
         """Take the fitness of rows: of all that were asked, or in pieces and in any order.
@@ -138,11 +140,16 @@ class Search(ABC):
         fitness = check_fitness(fitness, len(bits))
         if not len(bits):
             return
-        waiting = bool(self._batch.waiting.any())
-        places = self._batch.place(bits)
+        asked_batch = self._batch
+        if asked_batch.missing == len(bits) and np.array_equal(bits, asked_batch.bits):
+            told = Batch(asked_batch.bits, fitness.copy())  # what is told belongs to the teller
+            self.receive(told.bits, told.fitness)  # all at once and in order, as a runner tells
+            self._batch = told
+            return
+        places = asked_batch.place(bits)
         asked = places >= 0
-        batch = self._batch.fill(places[asked], bits[asked], fitness[asked])
-        if waiting and not batch.waiting.any():
+        batch = asked_batch.fill(places[asked], bits[asked], fitness[asked])
+        if asked_batch.missing and not batch.missing:
             self.receive(batch.bits, batch.fitness)
         self._batch = batch
         if not asked.all():

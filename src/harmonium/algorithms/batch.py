@@ -5,7 +5,6 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.algorithms.replacement import Population
 from harmonium.algorithms.selection import Indices
 from harmonium.bits import Bits, Fitness
 
@@ -18,16 +17,13 @@ class Batch:
         """(rows, length); a repaired row stands in the place of the asked one."""
         self.fitness = np.full(len(bits), np.nan) if fitness is None else fitness
         """NaN where a row was not told yet."""
+        self.missing = len(bits) if fitness is None else int(np.isnan(fitness).sum())
+        """Number of rows that were not told yet."""
 
     @property
     def waiting(self) -> NDArray[np.bool_]:
         """Which rows were not told yet."""
         return np.isnan(self.fitness)
-
-    @property
-    def whole(self) -> Population:
-        """All rows; once nothing is waiting."""
-        return Population(self.bits, self.fitness)
 
     def place(self, bits: Bits) -> Indices:
         """Return which asked row each of these is, -1 for one that was never asked.
@@ -48,9 +44,9 @@ class Batch:
 
     def fill(self, places: Indices, bits: Bits, fitness: Fitness) -> "Batch":
         """Return the batch with these rows told."""
-        new = Batch(self.bits.copy(), self.fitness.copy())
-        new.bits[places], new.fitness[places] = bits, fitness
-        return new
+        new_bits, new_fitness = self.bits.copy(), self.fitness.copy()
+        new_bits[places], new_fitness[places] = bits, fitness
+        return Batch(new_bits, new_fitness)
 
     def _find(self, bits: Bits, whole: bool) -> Indices:
         """Match rows by what they are; refuse those that were all told already."""
