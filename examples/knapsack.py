@@ -23,6 +23,8 @@ best = np.zeros(capacity + 1, dtype=int)
 for gain, load in zip(value, weight, strict=True):
     best[load:] = np.maximum(best[load:], best[: capacity + 1 - load] + gain)
 
-result = hm.maximize(worth, length=100, batch=True, max_calls=200_000, seed=1)
+# Good knapsacks differ by swapped items. The samples of BOA contain such swaps; the flips of the
+# default search do not, and it ends within 0.2 % of the best.
+result = hm.maximize(worth, length=100, batch=True, model="boa", max_calls=200_000, seed=1)
 print(f"worth {result.fun:g} of at most {best[-1]}, weight {result.x @ weight} of {capacity}")
 print(f"{result.calls:,} calls in {result.seconds:.1f} s: {result.message}")

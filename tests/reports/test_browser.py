@@ -264,7 +264,7 @@ def test_interleaved_populations_are_drawn(
 def test_the_page_of_a_function_is_drawn(
     browser: Any, tmp_path: Path, width: int, steps: int | None
 ) -> None:
-    whole = maximize(lambda bits: float(bits.sum()), 200, seed=1, max_calls=2000)
+    whole = maximize(lambda bits: float(bits.sum()), 200, model="umda", seed=1, max_calls=2000)
     result = replace(whole, trace=whole.trace[:steps])
     write_result_report(tmp_path / "own.html", result, HOSTILE)
     address = (tmp_path / "own.html").as_uri()

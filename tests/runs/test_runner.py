@@ -156,7 +156,10 @@ class Charged:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)
-def test_phases_are_charged_no_more_than_the_process_takes(algorithm: Algorithm) -> None:
+def test_phases_are_charged_no_more_than_the_process_takes(
+    algorithm: Algorithm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner_module, "QUICK_STEP", 0.0)  # always read the CPU time
     stop = Stop(max_evaluations=1000, patience=None, max_generations=None)
     hm.run(Charged(), algorithm, stop=stop, seed=1)
     runner = Runner(algorithm, Space(LENGTH), 1, ProblemEvaluator(Charged()), stop)

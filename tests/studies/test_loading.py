@@ -142,8 +142,8 @@ def test_every_study_that_comes_with_harmonium_is_one() -> None:
 PROBLEM = "[[problems]]\n"
 KNOWN_MODELS = ", ".join(model.name for model in MODELS)
 STOP_FIELDS = (
-    "max_generations, patience, stagnation, max_evaluations, max_calls, max_cpu_seconds, "
-    "max_seconds"
+    "max_generations, patience, stagnation, confirmations, max_evaluations, max_calls, "
+    "max_cpu_seconds, max_seconds"
 )
 
 # A text, and what is wrong with it: the file, the key, and what was expected.
@@ -571,7 +571,11 @@ def test_a_plan_of_runs_leaves_the_algorithms_as_they_are() -> None:
     assert (auto.plan, fixed.plan) == (Runs(), Runs())
     # Each has the rules that suit it, changed by what the study says.
     assert auto.stop == Stop(
-        max_generations=None, patience=None, stagnation=2.0, max_evaluations=500
+        max_generations=None,
+        patience=None,
+        stagnation=2.0,
+        confirmations=50,
+        max_evaluations=500,
     )
     assert fixed.stop == Stop(max_evaluations=500)
     assert {trial.algorithm for trial in fixed.trials()} == {EDA(BOA(), population=20)}

@@ -134,7 +134,11 @@ def test_a_stop_sets_every_rule_and_a_dict_some() -> None:
     assert every.stop == Stop(max_generations=7)
     (some,) = make(plan=Runs(), stop={"max_evaluations": 100}).cases
     assert some.stop == Stop(
-        max_generations=None, patience=None, stagnation=2.0, max_evaluations=100
+        max_generations=None,
+        patience=None,
+        stagnation=2.0,
+        confirmations=50,
+        max_evaluations=100,
     )
     (bisected,) = make(stop={"max_evaluations": 100}).cases
     assert bisected.stop == Stop(max_evaluations=100)
@@ -245,7 +249,7 @@ def test_an_algorithm_without_a_population_has_only_runs(plan: Any, tmp_path: Pa
         "algorithm with one, such as eda, or the plan `runs`"
     )
     (case,) = make(algorithms={"ea": f"{name}:OnePlusOne"}, plan=Runs(), folder=tmp_path).cases
-    assert case.stop == Stop(max_generations=None, patience=None, stagnation=2.0)
+    assert case.stop == Stop(max_generations=None, patience=None, stagnation=2.0, confirmations=50)
 
 
 def test_the_state_of_custom_modules_is_not_part_of_a_study(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ SPEC = (
     '"replacement":"keep-parents","tournament":2},'
     '"problem":{"length":20,"name":"trap","order":5},'
     '"seed":1,'
-    '"stop":{"max_calls":null,"max_cpu_seconds":null,"max_evaluations":null,'
+    '"stop":{"confirmations":null,"max_calls":null,"max_cpu_seconds":null,"max_evaluations":null,'
     '"max_generations":100,"max_seconds":null,"name":"stop","patience":20,"stagnation":null},'
     '"version":2}'
 )
