@@ -23,8 +23,8 @@ def accuracy(bits: np.ndarray) -> float:
     return cross_val_score(classifier, chosen, patients.target, cv=5).mean() - 0.001 * bits.sum()
 
 
-result = hm.maximize(accuracy, length=30, subset_size=(1, 10), max_calls=400, seed=1)
+result = hm.maximize(accuracy, length=30, subset_size=(1, 10), max_calls=200, seed=1)
 everything = accuracy(np.ones(30, dtype=np.uint8))
 names = ", ".join(patients.feature_names[result.x == 1])
 print(f"{result.fun:.4f} with {result.x.sum()} features ({names})")
-print(f"{everything:.4f} with all 30; {result.calls} calls, model {result.label}")
+print(f"{everything:.4f} with all 30; {result.calls} calls")
