@@ -10,8 +10,9 @@ help: ## list the targets
 
 install: .venv/.installed ## .venv with harmonium in it, nothing more
 
+# One process more than there are cores: many tests wait for commands that they have started.
 test: .venv/.dev ## the whole test suite
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $$(expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 
 check: .venv/.dev ## lint, format and types
 	$(BIN)/ruff check .

@@ -20,7 +20,7 @@ def count_ones(bits: np.ndarray) -> float:
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    return maximize(count_ones, 12, seed=1, max_calls=400)
+    return maximize(count_ones, 12, model="boa", seed=1, max_calls=400)
 
 
 def read_page(result: Result, folder: Path, name: str | None = "count") -> Document:
