@@ -40,9 +40,8 @@ def wait_for_a_save(process: Any, checkpoint: Path) -> None:
 
 
 WAYS: dict[str, dict[str, Any]] = {
+    "pyramid": {"confirmations": 1000},
     "boa": {"model": "boa"},
-    "boa 200": {"model": "boa", "population": 200},
-    "rbm": {"model": "rbm"},
     "rbm 200": {"model": "rbm", "population": 200},
     "one-plus-one": {"algorithm": "tests.algorithms.one_plus_one:OnePlusOne", "cache": False},
 }
