@@ -38,7 +38,7 @@ def test_the_papers_settings_are_the_papers() -> None:
         *("all", "parents", "keep-parents"),
     )
     assert not paper.warm_start
-    assert not paper.centered
+    assert paper.centered
     assert not paper.persistent
 
 
@@ -75,7 +75,7 @@ def test_a_warm_start_goes_on_from_the_last_generation() -> None:
         {"connections": "correlated", "significance": 2.0},
         {"cd_steps": 2},
         {"persistent": True},
-        {"centered": True},
+        {"centered": False},
         {"positive": "probabilities"},
         {"batch": 20},
         {"rate": 0.1},

@@ -196,7 +196,6 @@ class PaperRBM(RBM):
 
     hidden: int | Literal["n/2", "n"] = "n/2"
     connections: Literal["all", "correlated"] = "all"
-    centered: bool = False
     batch: int = 100
     rate: float = 0.05
     final_momentum: float = 0.8
