@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install test check format study clean
+.PHONY: help install test torture check format study clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -13,6 +13,9 @@ install: .venv/.installed ## .venv with harmonium in it, nothing more
 # One process more than there are cores: many tests wait for commands that they have started.
 test: .venv/.dev ## the whole test suite
 	$(BIN)/pytest -n $$(expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
+
+torture: .venv/.dev ## attacks on studies and searches for ten minutes; docs/guarantees.md
+	$(BIN)/python -m tests.torture --minutes 10
 
 check: .venv/.dev ## lint, format and types
 	$(BIN)/ruff check .

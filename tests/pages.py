@@ -2,7 +2,8 @@
 
 A block that begins with a comment that names a file (`# pbil.py`, `# mine.toml`) is that file. Any
 other Python block is a script. A console block has commands after `$ `. Blocks run in the order of
-the page, and all files are there from the beginning.
+the page, and all files are there from the beginning. Scripts and commands of harmonium that follow
+each other share a process, which takes a second of CPU to start.
 """
 
 import json
@@ -26,13 +27,23 @@ TIMEOUT = 300
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 _FILE = re.compile(r"# ([\w-]+\.(?:py|toml))\b")
 _EXECUTE = """
-import json, signal, sys
-from harmonium.cli import execute
+import json, os, runpy, signal, sys, warnings
+from pathlib import Path
+
+with warnings.catch_warnings(action="error"):
+    from harmonium.cli import execute
+    from harmonium.registry import importable
+
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in background jobs
-for arguments in json.loads(sys.argv[1]):
+for program, *words in json.loads(sys.argv[1]):
     print(end="\\0", flush=True)
-    if code := execute(arguments):
-        sys.exit(f"{arguments} ended with code {code}")
+    if program == "python":
+        before = set(os.listdir())
+        with warnings.catch_warnings(action="error"), importable(Path.cwd()):
+            runpy.run_path(words[0], run_name="__main__")
+        print(*set(os.listdir()) - before)
+    elif code := execute(words):
+        sys.exit(f"{words} ended with code {code}")
 """
 _HARMONIUM = (sys.executable, "-P", "-c", _EXECUTE)
 
@@ -94,19 +105,19 @@ def write_files(page: Path, folder: Path) -> list[Path]:
 def run_page(page: Path, folder: Path) -> int:
     """Run every script and command of a page; return how many there were."""
     write_files(page, folder)
-    count = 0
-    for block in read_blocks(page):
-        where = f"{page.name}:{block.line}"
-        if block.is_script:
-            script = folder / f"block_{block.line}.py"
-            script.write_text(block.text, "utf-8")
-            before = set(folder.iterdir())
-            printed = _run([sys.executable, "-W", "error", script.name], folder, where)
-            assert printed or set(folder.iterdir()) - before, f"{where}: shows nothing"
-            count += 1
-        _run_commands(block.commands, folder, where)
-        count += len(block.commands)
-    return count
+    steps = [step for block in read_blocks(page) for step in _list_steps(block, folder)]
+    for program, group in groupby(steps, key=_find_program):
+        _run_steps(program, list(group), folder, page.name)
+    return len(steps)
+
+
+def _list_steps(block: Block, folder: Path) -> list[list[str]]:
+    """Return what a block runs, as words: its commands, or Python and a file that is written."""
+    if not block.is_script:
+        return block.commands
+    script = f"block_{block.line}.py"
+    (folder / script).write_text(block.text, "utf-8")
+    return [["python", script]]
 
 
 def shrink_study(source: Path, target: Path) -> None:
@@ -121,29 +132,27 @@ def shrink_study(source: Path, target: Path) -> None:
     target.write_text(text, "utf-8")
 
 
-def _run_commands(commands: Sequence[Sequence[str]], folder: Path, where: str) -> None:
-    """Run the commands of a block; those of harmonium, one after the other, in one process."""
-    for program, group in groupby(commands, key=_find_program):
-        lines = [words[1:] for words in group]
-        if program == "make":  # not the test suite inside the test suite
-            for line in lines:
-                assert _run(["make", "--dry-run", "-C", str(ROOT), *line], folder, where)
-        elif program == "pip":
-            for line in lines:
-                _check_installation(line, where)
-        elif program == "watch":
-            for line in lines:
-                _watch(line, folder, where)
-        else:
-            assert program == "harmonium", where
-            printed = _run([*_HARMONIUM, json.dumps(lines)], folder, where).split("\0")[1:]
-            assert len(printed) == len(lines), where
-            for line, text in zip(lines, printed, strict=True):
-                assert text.strip() or "-o" in line, f"{where}: {shlex.join(line)}: prints nothing"
-
-
 def _find_program(words: Sequence[str]) -> str:
-    return "watch" if words[1:3] == ["study", "watch"] else words[0]
+    if words[1:3] == ["study", "watch"]:
+        return "watch"
+    return "harmonium" if words[0] == "python" else words[0]
+
+
+def _run_steps(program: str, steps: Sequence[Sequence[str]], folder: Path, where: str) -> None:
+    """Run consecutive steps of one program; those of harmonium in one process."""
+    if program == "harmonium":
+        printed = _run([*_HARMONIUM, json.dumps(steps)], folder, where).split("\0")[1:]
+        for step, text in zip(steps, printed, strict=True):
+            assert text.strip() or "-o" in step, f"{where}: {shlex.join(step)}: shows nothing"
+        return
+    for _, *words in steps:
+        if program == "make":  # not the test suite inside the test suite
+            assert _run(["make", "--dry-run", "-C", str(ROOT), *words], folder, where)
+        elif program == "pip":
+            _check_installation(words, where)
+        else:
+            assert program == "watch", where
+            _watch(words, folder, where)
 
 
 def _run(words: Sequence[str], folder: Path, where: str) -> str:
@@ -163,7 +172,7 @@ def _run(words: Sequence[str], folder: Path, where: str) -> str:
 
 def _watch(arguments: Sequence[str], folder: Path, where: str) -> None:
     """Start a server, read the page from the address that it prints, and end it by Ctrl-C."""
-    words = [*_HARMONIUM, json.dumps([[*arguments, "--port", "0"]])]
+    words = [*_HARMONIUM, json.dumps([["harmonium", *arguments, "--port", "0"]])]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, cwd=folder, stdout=pipe, stderr=pipe, text=True) as server:
         assert server.stdout is not None

@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 from msgspec import Meta, inspect
 from msgspec.inspect import type_info
 
-from harmonium import ALGORITHMS, EDA, HIFF, NK, RBM, UMDA, MaxSat, OneMax, PaperRBM, Stop, Trap
+from harmonium import (
+    ALGORITHMS,
+    EDA,
+    HIFF,
+    NK,
+    RBM,
+    UMDA,
+    Ising,
+    MaxSat,
+    OneMax,
+    PaperRBM,
+    Stop,
+    Trap,
+)
 from harmonium.models import MODELS, Model
 from harmonium.problems import PROBLEMS, ProblemSpec
 from harmonium.registry import Registry
@@ -35,7 +48,16 @@ LENGTHS = st.integers(1, 1_000_000)
 
 PROBLEM_STRATEGIES: dict[str, st.SearchStrategy[ProblemSpec]] = {
     "onemax": st.builds(OneMax, LENGTHS),
-    "trap": st.builds(lambda count, order: Trap(count * order, order), *[st.integers(2, 1000)] * 2),
+    "trap": st.builds(
+        lambda count, order, distance: Trap(count * order, order, distance),
+        *[st.integers(2, 1000)] * 2,
+        st.sampled_from([None, 1, 2]),
+    ),
+    "ising": st.builds(
+        lambda rows, side, instance: Ising(rows * side, side, instance),
+        *[st.integers(3, 1000)] * 2,
+        st.integers(0),
+    ),
     "maxsat": st.builds(
         MaxSat, st.integers(3, 10**6), st.integers(1, 10**6), st.integers(0, 10**6)
     ),
@@ -150,7 +172,7 @@ def test_nested_specs_are_nested_in_json() -> None:
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
-        (Trap(60, 5), '{"length":60,"name":"trap","order":5}'),
+        (Trap(60, 5), '{"distance":null,"length":60,"name":"trap","order":5}'),
         (NK(20, 3), '{"instance":0,"k":3,"length":20,"name":"nk","neighbors":"random"}'),
     ],
 )

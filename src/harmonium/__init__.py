@@ -4,7 +4,17 @@ from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, St
 from harmonium.models import BOA, MODELS, RBM, UMDA, Interactions, Model, PaperRBM
 from harmonium.optimize import maximize, minimize, resume
 from harmonium.options import Options
-from harmonium.problems import HIFF, NK, PROBLEMS, MaxSat, OneMax, Problem, ProblemSpec, Trap
+from harmonium.problems import (
+    HIFF,
+    NK,
+    PROBLEMS,
+    Ising,
+    MaxSat,
+    OneMax,
+    Problem,
+    ProblemSpec,
+    Trap,
+)
 from harmonium.runs import EvaluationError, Result, Runner, Step, Stop, run
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
@@ -28,6 +38,7 @@ __all__ = [
     "Family",
     "Grid",
     "Interactions",
+    "Ising",
     "MaxSat",
     "Model",
     "OneMax",

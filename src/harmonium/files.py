@@ -1,10 +1,61 @@
-"""Files written in one step: a kill or a full disk leaves the old file or the new one."""
+"""Files: written in one step, and read only if they are regular and not too large."""
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+
+class FileRefusedError(OSError):
+    """A file is not read; the message says why, in the words after its name."""
+
+
+def read_regular(
+    path: str | os.PathLike[str], max_bytes: int, *, start: int = 0, magic: bytes = b""
+) -> bytes:
+    """Return the bytes of a regular file from `start` on.
+
+    Whatever else can be opened may never end or never answer: devices, pipes, sockets.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to read.
+    max_bytes : int
+        Size up to which a file is read.
+    start : int
+        Number of bytes to skip; they do not count.
+    magic : bytes
+        If the file does not begin with these bytes, only as many are read and returned.
+
+    Raises
+    ------
+    FileRefusedError
+        If it is not a regular file, or too large.
+    OSError
+        If it cannot be opened or read.
+    """
+    with open(path, "rb", opener=_open_at_once) as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            raise FileRefusedError("is not a regular file")
+        file.seek(start)
+        beginning = file.read(len(magic))
+        if beginning != magic:
+            return beginning
+        size = facts.st_size - start
+        if size > max_bytes:
+            raise FileRefusedError(
+                f"has {size:,} bytes, too many to read; expected at most {max_bytes:,}"
+            )
+        return beginning + file.read(max(0, max_bytes - len(beginning)))
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 @contextmanager

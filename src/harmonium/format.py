@@ -1,6 +1,27 @@
-"""Counts and times as short text, for terminals, tables and reports."""
+"""Counts, times and the texts of users as short text, for terminals, tables and reports."""
 
 import math
+from typing import Final
+
+_COMMANDS: Final = {
+    code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    for code in (
+        *(code for code in range(0x20) if chr(code) not in "\t\n"),
+        *range(0x7F, 0xA0),
+        *(0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+    )
+}
+"""Characters that command a terminal or reverse what it shows, each with a text that shows it."""
+
+
+def escape(text: str) -> str:
+    """Return a text that a terminal shows and does not obey, whoever wrote it."""
+    return text.translate(_COMMANDS)
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line that a terminal shows and does not obey."""
+    return escape(" ".join(text.split()))
 
 
 def format_count(value: float) -> str:

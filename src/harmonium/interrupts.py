@@ -1,5 +1,7 @@
-"""Detection of Ctrl-C, also when a compiled kernel turns it into another exception."""
+"""Ctrl-C, also when a compiled kernel turns it into another exception, and requests to end."""
 
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,3 +22,28 @@ def plain_interrupts() -> Iterator[None]:
         if is_interrupt(error):
             raise KeyboardInterrupt from None
         raise
+
+
+@contextmanager
+def ends_as_interrupts() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` in the block also when the process is asked to end.
+
+    That is at SIGTERM and, unless it is ignored, when the terminal is closed. Signals can be
+    handled in the main thread only; elsewhere nothing changes.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def ignore_interrupts() -> None:
+    """Ignore Ctrl-C in this process: for workers, whose driver decides when they end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

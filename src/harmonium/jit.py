@@ -1,20 +1,36 @@
 """Numba with our settings; the decorators keep the types of the functions.
 
 Compiled code is cached on disk beside the source (or in the user's cache folder), so that only the
-first use waits for the compiler.
+first use waits for the compiler. Where neither can be written, it is cached in a private folder for
+temporary files, or not at all.
 """
 
+import multiprocessing
+import os
+import stat
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numba
 from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_FAST = {"error_model": "numpy", "fastmath": {"contract", "nnan"}}
+
+_remarks: dict[Path | None, str] = {}
+"""By folder, where compiled code is cached if not where it should be, as long as nobody knows."""
+
+_TOLD = "told"
+"""File in a private folder: the user has been told about it."""
+
 
 def jit(function: Function) -> Function:
     """Compile a function of arrays."""
-    return cast("Function", njit(cache=True)(function))
+    return _compile(function)
 
 
 def jit_fast(function: Function) -> Function:
@@ -23,11 +39,56 @@ def jit_fast(function: Function) -> Function:
     Zero divisors are not checked, multiply and add may be fused, and minima and maxima ignore NaN.
     Otherwise the passes over activations would take 50 % longer.
     """
-    compiler = njit(cache=True, error_model="numpy", fastmath={"contract", "nnan"})
-    return cast("Function", compiler(function))
+    return _compile(function, **_FAST)
 
 
 def jit_inline(function: Function) -> Function:
     """Compile a scalar function like `jit_fast`, and inline it into the loops that call it."""
-    compiler = njit(cache=True, error_model="numpy", fastmath={"contract", "nnan"}, inline="always")
-    return cast("Function", compiler(function))
+    return _compile(function, **_FAST, inline="always")
+
+
+def take_remark() -> str:
+    """Return what to tell the user about the cache, once; empty if there is nothing to tell."""
+    if not _remarks or multiprocessing.parent_process() is not None:  # workers do not repeat it
+        return ""
+    folder, words = _remarks.popitem()
+    if folder is not None:
+        with suppress(OSError):
+            (folder / _TOLD).touch()
+    return f"compiled code {words}; set NUMBA_CACHE_DIR to a folder that is writable"
+
+
+def _compile(function: Function, **settings: Any) -> Function:
+    try:
+        return cast("Function", njit(cache=True, **settings)(function))
+    except RuntimeError:  # neither the source folder nor the user's cache folder can be written
+        folder = _make_private_folder()
+    if folder is None:
+        _remarks[None] = "is not cached, so that every process compiles it: no folder is writable"
+        return cast("Function", njit(**settings)(function))
+    if not (folder / _TOLD).exists():
+        _remarks[folder] = f"is cached in {folder}: neither its own folder nor the home is writable"
+    config: Any = numba.config
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+    try:
+        return cast("Function", njit(cache=True, **settings)(function))
+    finally:
+        config.CACHE_DIR = before
+
+
+def _make_private_folder() -> Path | None:
+    """Return a folder for temporary files that only this user can write, or none.
+
+    Whoever can write into it could run code as this user: it must belong to the user, and to
+    nobody else.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    try:
+        folder = Path(tempfile.gettempdir()) / f"harmonium-{user}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        facts = folder.lstat()
+    except OSError:
+        return None
+    private = stat.S_ISDIR(facts.st_mode) and not facts.st_mode & 0o077
+    ours = not hasattr(os, "getuid") or facts.st_uid == os.getuid()
+    return folder if private and ours and os.access(folder, os.W_OK) else None

@@ -8,22 +8,27 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from harmonium.algorithms import Algorithm
 from harmonium.bits import Bits, check_bits
+from harmonium.clock import TimeUp
 from harmonium.interrupts import plain_interrupts
 from harmonium.models import Model
 from harmonium.options import FilePath, Options
-from harmonium.runs import Callback, Result, Runner, compile_kernels, default_stop
+from harmonium.runs import Callback, Reason, Result, Runner, compile_kernels, default_stop
 from harmonium.runs.checkpoint import check_function, keep_checkpoint, load_runner
 from harmonium.runs.function import FunctionEvaluator, OnError
 from harmonium.runs.log import Log
+from harmonium.runs.noise import NoisyRunner
 from harmonium.seeds import check_seed
-from harmonium.space import Fixed, Space, SubsetSize, make_space
+from harmonium.space import Fixed, Groups, Space, SubsetSize, make_space
+
+if TYPE_CHECKING:
+    from harmonium.progress import Progress
 
 P = ParamSpec("P")
 
@@ -47,12 +52,14 @@ def maximize(
     initial: ArrayLike | None = None,
     fixed: Fixed | None = None,
     subset_size: SubsetSize | None = None,
+    exactly_one: Groups | None = None,
     executor: Executor | None = None,
     cache: bool = True,
+    noise: bool = False,
     on_error: OnError = "raise",
     checkpoint: FilePath | None = None,
     log: FilePath | None = None,
-    progress: bool | None = None,
+    progress: bool | Literal["lines"] | None = None,
 ) -> Result:
     """Find bits for which a function is as large as possible.
 
@@ -84,7 +91,8 @@ def maximize(
     max_evaluations : int, optional
         Stop after so many rows that the search asks for, served from the cache or not.
     max_seconds : float, optional
-        Stop after this time.
+        Stop after this time. No evaluation is begun later, and none is waited for on an executor;
+        what has arrived counts. docs/guarantees.md has the details.
     stagnation : float, optional
         Stop after this many evaluations without improvement, as a multiple of the evaluations
         needed to reach the best. By default 2 if no population is given.
@@ -99,18 +107,28 @@ def maximize(
         Bits that must not change, with their values: ``{3: 1, 7: 0}``.
     subset_size : int or pair of int, optional
         How many ones there must be, or the fewest and the most.
+    exactly_one : iterable of sequences of int, optional
+        Groups of bits of which exactly one is one, such as ``[(0, 1, 2), (3, 4)]``: a variable of
+        several values has a bit for each value.
     executor : concurrent.futures.Executor, optional
         Where rows are evaluated.
     cache : bool
-        Whether rows seen before are served from a cache; False for noisy functions.
+        Whether rows seen before are served from a cache.
+    noise : bool
+        Whether the function is noisy: its values differ from call to call. Rows that look better
+        than the best are called again before they replace it, the ten best once more at the end,
+        and nothing is served from the cache. `fun` is then a mean and has a standard error.
     on_error : "raise" or "worst"
         Whether a row that raises, or has no finite value, ends the search, or counts as the worst.
     checkpoint : path, optional
-        File to which the search saves itself; `resume` continues from it.
+        File to which the search saves itself; `resume` continues from it. An existing file is
+        never overwritten.
     log : path, optional
         File to which a line of JSON is appended every generation.
-    progress : bool, optional
-        Whether to show a line of progress on standard error; by default if it is a terminal.
+    progress : bool or "lines", optional
+        Whether to show a live line of progress on the terminal or in the notebook; by default if
+        there is one. "lines" prints a plain line on standard error every ten seconds instead, also
+        where there is no terminal.
 
     Returns
     -------
@@ -123,7 +141,7 @@ def maximize(
     EvaluationError
         If the function fails and `on_error` is "raise"; it names the row and has the best so far.
     FileExistsError
-        If `checkpoint` holds a search that has not ended.
+        If `checkpoint` exists: resume it, delete it, or choose another.
     ValueError, TypeError
         If an option is invalid.
 
@@ -168,7 +186,7 @@ def resume(
     callback: Callback | None = None,
     executor: Executor | None = None,
     log: FilePath | None = None,
-    progress: bool | None = None,
+    progress: bool | Literal["lines"] | None = None,
 ) -> Result:
     """Continue from a checkpoint with the same function, to the result of an undisturbed run.
 
@@ -208,11 +226,13 @@ def resume(
     if target is not None:
         runner.evaluator.target = float(target) * runner.evaluator.sign
     runner.stop = options.adapt_stop(runner.stop)
+    runner.start_clock()  # so that an executor is not waited for without end
     try:
         with plain_interrupts():
             check_function(runner)
-    except KeyboardInterrupt:
-        if (result := runner.conclude("interrupted")) is None:
+    except (KeyboardInterrupt, TimeUp) as error:
+        reason: Reason = "time" if isinstance(error, TimeUp) else "interrupted"
+        if (result := runner.conclude(reason)) is None:
             raise
         return result
     compile_kernels(runner.algorithm)
@@ -222,7 +242,7 @@ def resume(
 def _optimize(function: Callable[[Any], Any], length: int, options: Options, sign: float) -> Result:
     """Check everything, then run."""
     length = _check_function(function, length)
-    space = make_space(length, options.fixed, options.subset_size)
+    space = make_space(length, options.fixed, options.subset_size, options.exactly_one)
     initial = _check_initial(options.initial, space)
     seed = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
     algorithm = options.make_algorithm(length)
@@ -231,14 +251,15 @@ def _optimize(function: Callable[[Any], Any], length: int, options: Options, sig
         length,
         batch=options.batch,
         sign=sign,
-        cached=options.cache,
+        cached=options.cache and not options.noise,
         on_error=options.on_error,
         executor=options.executor,
     )
     if options.target is not None:
         evaluator.target = float(options.target) * sign
     stop = options.adapt_stop(default_stop(algorithm))
-    runner = Runner(algorithm, space, seed, evaluator, stop, initial)
+    kind = NoisyRunner if options.noise else Runner
+    runner = kind(algorithm, space, seed, evaluator, stop, initial)
     if options.checkpoint is not None:
         keep_checkpoint(runner, Path(options.checkpoint))
     compile_kernels(algorithm)
@@ -253,12 +274,22 @@ def _carry_out(runner: Runner, options: Options) -> Result:
             runner.log = stack.enter_context(closing(Log(options.log)))
             if runner.logged is not None:
                 runner.log.rewind(runner.logged, runner.seed)
-        if options.progress or (options.progress is None and sys.stderr.isatty()):
-            from harmonium.progress import Progress  # noqa: PLC0415  # rich is slow to import
-
-            runner.watch = stack.enter_context(Progress.on_terminal()).watch
+        if (progress := _open_progress(options.progress)) is not None:
+            runner.watch = stack.enter_context(progress).watch
             runner.evaluator.on_progress = functools.partial(runner.watch, runner)
         return runner.finish()
+
+
+def _open_progress(wanted: bool | Literal["lines"] | None) -> "Progress | None":
+    """Return what shows progress; none if it is not wanted, or nobody could see it."""
+    visible = sys.stderr.isatty() or "IPython" in sys.modules
+    if not (visible if wanted is None else wanted):
+        return None
+    from harmonium.progress import Progress  # noqa: PLC0415  # rich is slow to import
+
+    if wanted == "lines":
+        return Progress.in_lines()
+    return Progress.in_notebook() or Progress.on_terminal()
 
 
 def _check_function(function: object, length: object) -> int:

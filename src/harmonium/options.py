@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid
 from harmonium.models import BOA, MODELS, UMDA, Model
 from harmonium.runs import Callback, Stop
-from harmonium.runs.function import OnError, count_workers
-from harmonium.space import Fixed, SubsetSize
+from harmonium.runs.calling import count_workers
+from harmonium.runs.function import OnError
+from harmonium.space import Fixed, Groups, SubsetSize
 
 MAX_NETWORK_LENGTH = 1000
 """Bits beyond which building a Bayesian network takes longer than most evaluations."""
@@ -40,12 +41,14 @@ class Options:
     initial: ArrayLike | None = None
     fixed: Fixed | None = None
     subset_size: SubsetSize | None = None
+    exactly_one: Groups | None = None
     executor: Executor | None = None
     cache: bool = True
+    noise: bool = False
     on_error: OnError = "raise"
     checkpoint: FilePath | None = None
     log: FilePath | None = None
-    progress: bool | None = None
+    progress: bool | Literal["lines"] | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_calls", "max_evaluations", "confirmations"):
@@ -56,6 +59,8 @@ class Options:
             raise ValueError(f"target is {self.target!r}; expected a finite number")
         if self.on_error not in ("raise", "worst"):
             raise ValueError(f'on_error is {self.on_error!r}; expected "raise" or "worst"')
+        if self.progress not in (None, True, False, "lines"):
+            raise ValueError(f'progress is {self.progress!r}; expected True, False or "lines"')
         usable = self.executor is None or hasattr(self.executor, "submit")
         if isinstance(self.executor, type) or not usable:
             raise TypeError(

@@ -1,9 +1,12 @@
-"""A live line on the terminal while runs go on; silent if standard error is not a terminal."""
+"""Progress while runs go on: a live line on a terminal or in a notebook, or plain lines."""
 
+import importlib
 import math
+import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from rich.console import Console
 from rich.live import Live
@@ -16,7 +19,98 @@ from harmonium.runs import Runner
 REDRAW_SECONDS = 0.1
 """Shortest time between two looks at a runner."""
 
+LINE_SECONDS = 10.0
+"""Time between two plain lines."""
+
 Counted = Literal["evaluations", "calls"]
+
+
+class Screen(Protocol):
+    """Where progress is shown."""
+
+    watched: bool
+    """Whether anybody can see it."""
+    width: int
+    """Letters of a line."""
+
+    @property
+    def seconds(self) -> float:
+        """Shortest time between two lines."""
+
+    def start(self) -> None:
+        """Begin to show."""
+
+    def show(self, line: str) -> None:
+        """Show a line, or the same line anew."""
+
+    def stop(self) -> None:
+        """End; a line that was live disappears."""
+
+
+class _Terminal:
+    """A live line with a spinner; nothing if the console is not a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(console=console, transient=True, refresh_per_second=10)
+        self.watched = console.is_terminal
+
+    @property
+    def seconds(self) -> float:
+        return REDRAW_SECONDS
+
+    @property
+    def width(self) -> int:
+        return self._live.console.width - len("⠋  ")
+
+    def start(self) -> None:
+        self._live.start()
+
+    def show(self, line: str) -> None:
+        self._live.update(Spinner("dots", Text(f" {line}")))
+
+    def stop(self) -> None:
+        self._live.stop()
+
+
+class _Notebook:
+    """A live line in the output of a cell; needs no widgets."""
+
+    watched = True
+    width = 100
+    seconds = 0.5
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display = display
+        self._handle: Any = None
+
+    def start(self) -> None:
+        self._handle = self._display({"text/plain": ""}, raw=True, display_id=True)
+
+    def show(self, line: str) -> None:
+        self._handle.update({"text/plain": line}, raw=True)
+
+    def stop(self) -> None:
+        self.show("")
+
+
+class _Lines:
+    """A plain line every ten seconds on standard error, for logs of batch systems."""
+
+    watched = True
+    width = 200
+
+    @property
+    def seconds(self) -> float:
+        return LINE_SECONDS
+
+    def start(self) -> None:
+        pass
+
+    def show(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+    def stop(self) -> None:
+        pass
 
 
 class Progress:
@@ -28,15 +122,21 @@ class Progress:
         Where the line is shown; nothing is shown if it is not a terminal.
     counted : "evaluations" or "calls"
         What to show if the run has a budget for neither.
+    screen : Screen, optional
+        Where the line is shown instead of on the console.
     """
 
-    def __init__(self, console: Console, counted: Counted = "evaluations") -> None:
-        self._live = Live(console=console, transient=True, refresh_per_second=10)
-        self._watched = console.is_terminal
+    def __init__(
+        self,
+        console: Console | None = None,
+        counted: Counted = "evaluations",
+        screen: Screen | None = None,
+    ) -> None:
+        self._screen = screen or _Terminal(console or Console(stderr=True))
         self._counted = counted
         self._label = ""
         self._started = time.perf_counter()
-        self._next_look = 0.0 if self._watched else math.inf
+        self._next_look = 0.0 if self._screen.watched else math.inf
 
     @classmethod
     def on_terminal(cls) -> "Progress":
@@ -44,9 +144,20 @@ class Progress:
         console = Console(stderr=True, markup=False, highlight=False, emoji=False)
         return cls(console, counted="calls")
 
+    @classmethod
+    def in_notebook(cls) -> "Progress | None":
+        """Return a line in the output of a notebook's cell; none outside of notebooks."""
+        display = find_notebook_display()
+        return None if display is None else cls(counted="calls", screen=_Notebook(display))
+
+    @classmethod
+    def in_lines(cls) -> "Progress":
+        """Return plain lines on standard error, also if it is not a terminal."""
+        return cls(counted="calls", screen=_Lines())
+
     def __enter__(self) -> "Progress":
-        if self._watched:
-            self._live.start()
+        if self._screen.watched:
+            self._screen.start()
         return self
 
     def __exit__(
@@ -55,8 +166,8 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._watched:
-            self._live.stop()
+        if self._screen.watched:
+            self._screen.stop()
 
     def prepare(self) -> None:
         """Say why the first run starts late."""
@@ -72,17 +183,17 @@ class Progress:
         now = time.perf_counter()
         if now < self._next_look:
             return
-        self._next_look = now + REDRAW_SECONDS
+        self._next_look = now + self._screen.seconds
         label = [self._label] if self._label else []
         self._draw(*label, *_describe(runner, self._counted))
 
     def _draw(self, *parts: str) -> None:
         """Show as many parts, from the first on, as one line has room for; the time is the last."""
-        if not self._watched:
+        if not self._screen.watched:
             return
         seconds = time.perf_counter() - self._started
         end = f" · {format_time(seconds)}" if seconds >= 1 else ""
-        room = self._live.console.width - len("⠋  ") - len(end)
+        room = self._screen.width - len(end)
         line = parts[0]
         for part in parts[1:]:
             if len(line) + len(" · ") + len(part) > room:
@@ -90,7 +201,17 @@ class Progress:
             line += f" · {part}"
         text = Text(line)
         text.truncate(room, overflow="ellipsis")
-        self._live.update(Spinner("dots", Text(f" {text}{end}")))
+        self._screen.show(f"{text}{end}")
+
+
+def find_notebook_display() -> Callable[..., Any] | None:
+    """Return the function that shows something in a notebook; none outside of notebooks."""
+    module: Any = sys.modules.get("IPython")
+    shell = module.get_ipython() if module is not None else None
+    if not hasattr(shell, "kernel"):  # a terminal with IPython has none
+        return None
+    display: Callable[..., Any] = importlib.import_module("IPython.display").display
+    return display
 
 
 def _describe(runner: Runner, counted: Counted) -> list[str]:
@@ -118,7 +239,9 @@ def _describe(runner: Runner, counted: Counted) -> list[str]:
 def _describe_best(runner: Runner) -> list[str]:
     """Return the best value and the target, also in the middle of a batch."""
     evaluator = runner.evaluator
-    best = max(runner.tally.best_fitness, evaluator.best)
+    best = runner.tally.best_fitness
+    if not runner.tally.noisy:
+        best = max(best, evaluator.best)
     if not math.isfinite(best):
         return []
     goal = "" if evaluator.target is None else f" of {evaluator.target * evaluator.sign:g}"

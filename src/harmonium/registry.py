@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from harmonium.interrupts import is_interrupt
 from harmonium.specs import (
     Scalar,
     Spec,
@@ -175,7 +176,9 @@ def import_module(name: str, module_name: str) -> ModuleType:
             f"{name}: there is no module {error.name!r}; put it into the current folder or that "
             "of the study file, or install it; write module:function, without .py"
         ) from None
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise SpecError(
             f"{name}: importing {module_name} raised {type(error).__name__}: {error}"
         ) from error

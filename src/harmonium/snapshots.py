@@ -7,19 +7,22 @@ import hashlib
 import io
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.files import write_atomically
+from harmonium.files import FileRefusedError, read_regular, write_atomically
 
 Arrays = dict[str, NDArray[Any]]
+T = TypeVar("T")
 
 VERSION = 2
 """Raised when checkpoints change; files of other versions are refused."""
+
+MAX_BYTES = 16_000_000_000
+"""Size up to which a checkpoint is read: far above any that a run writes."""
 
 _KIND = b"harmonium checkpoint "
 _MAGIC = _KIND + str(VERSION).encode() + b"\n"
@@ -50,7 +53,9 @@ class Snapshot:
     def load(cls, path: str | os.PathLike[str]) -> "Snapshot":
         """Read a file, or raise `CheckpointError`."""
         try:
-            text = Path(path).read_bytes()
+            text = read_regular(path, MAX_BYTES, magic=_KIND)
+        except FileRefusedError as error:
+            raise CheckpointError(f"{path}: {error}") from None
         except OSError as error:
             raise CheckpointError(f"{path}: cannot be read: {error.strerror}") from None
         if not text.startswith(_KIND):
@@ -67,10 +72,79 @@ class Snapshot:
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 everything = {name: arrays[name] for name in arrays.files}
-            facts = msgspec.json.decode(everything.pop("facts").tobytes())
+            facts = msgspec.json.decode(everything.pop("facts").tobytes(), type=dict[str, Any])
         except Exception as error:  # noqa: BLE001  # whatever reading zip, npy and JSON can raise
             raise CheckpointError(f"{path}: is damaged: {error}") from None
         return cls(facts, everything)
+
+    def fact(self, name: str, kind: type[T], least: float | None = None) -> T:
+        """Return a fact of this type, not below `least`.
+
+        Raises
+        ------
+        CheckpointError
+            If there is none, or it is anything else.
+        """
+        if name not in self.facts:
+            raise CheckpointError(f"it has no {name!r}")
+        try:
+            value = msgspec.convert(self.facts[name], kind)
+        except msgspec.ValidationError as error:
+            raise CheckpointError(f"its {name!r} is wrong: {error}") from None
+        if least is not None and not value >= least:  # type: ignore[operator]
+            raise CheckpointError(f"its {name!r} is {value!r}; expected at least {least:g}")
+        return value
+
+    def array(
+        self,
+        name: str,
+        kind: str,
+        shape: tuple[int | None, ...],
+        *,
+        below: int | None = None,
+        least: int | None = None,
+    ) -> NDArray[Any]:
+        """Return an array of this type and shape, with numbers from `least` to `below` - 1.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        kind : str
+            The name of its type, such as "uint8".
+        shape : tuple
+            Its shape; None stands for any number.
+        below, least : int, optional
+            Bounds of its numbers; with `below` alone they are not negative.
+
+        Raises
+        ------
+        CheckpointError
+            If there is none, or it is anything else.
+        """
+        array = self.arrays.get(name)
+        if array is None:
+            raise CheckpointError(f"it has no {name!r}")
+        fits = len(array.shape) == len(shape) and all(
+            wanted in (None, size) for size, wanted in zip(array.shape, shape, strict=True)
+        )
+        if array.dtype.name != kind or not fits:
+            sizes = ", ".join("any" if size is None else str(size) for size in shape)
+            raise CheckpointError(
+                f"its {name!r} is {array.dtype.name} of shape {array.shape}; expected {kind} of "
+                f"shape ({sizes})"
+            )
+        lowest = 0 if least is None and below is not None else least
+        if array.size and (
+            (lowest is not None and array.min() < lowest)
+            or (below is not None and array.max() >= below)
+        ):
+            raise CheckpointError(f"its {name!r} has numbers outside of their bounds")
+        return array
+
+    def bits(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.uint8]:
+        """Return an array of zeros and ones, or raise `CheckpointError`."""
+        return self.array(name, "uint8", shape, below=2)
 
     def put(self, name: str, inner: "Snapshot") -> None:
         """Add another snapshot under a name."""
@@ -85,7 +159,7 @@ class Snapshot:
             for key, array in self.arrays.items()
             if key.startswith(start)
         }
-        return Snapshot(self.facts[name], arrays)
+        return Snapshot(self.fact(name, dict[str, Any]), arrays)
 
     def optional(self, name: str, array: NDArray[Any] | None) -> None:
         """Add an array, unless it is none."""

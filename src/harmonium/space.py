@@ -1,7 +1,8 @@
-"""The space that is searched: rows of bits, some of them fixed, with bounds on their ones."""
+"""The space that is searched: rows of bits, with fixed bits, groups and bounds on the ones."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +15,7 @@ MAX_COUNTED_SOLUTIONS = 10**12
 
 Fixed = Mapping[int, int]
 SubsetSize = int | tuple[int, int]
+Groups = Iterable[Sequence[int]]
 
 _NO_PLACES = np.empty(0, dtype=np.intp)
 _NO_VALUES = np.empty(0, dtype=np.uint8)
@@ -33,6 +35,8 @@ class Space:
         The values that they have.
     fewest, most : int, optional
         Bounds on the number of ones; by default 0 and `length`.
+    groups : tuple of tuples of int, optional
+        Bits of which exactly one is one: disjoint groups of at least two bits that are not fixed.
     """
 
     length: int
@@ -40,6 +44,7 @@ class Space:
     values: Bits = field(default_factory=_NO_VALUES.copy)
     fewest: int = 0
     most: int = -1
+    groups: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if self.length < 1:
@@ -50,23 +55,45 @@ class Space:
     @property
     def constrained(self) -> bool:
         """Whether some rows are not valid."""
-        return bool(len(self.places)) or self.fewest > 0 or self.most < self.length
+        bounded = self.fewest > 0 or self.most < self.length
+        return bool(len(self.places)) or bool(self.groups) or bounded
+
+    @cached_property
+    def free(self) -> NDArray[np.bool_]:
+        """Which bits are not fixed: (length,)."""
+        free = np.ones(self.length, np.bool_)
+        free[self.places] = False
+        return free
+
+    @cached_property
+    def group(self) -> NDArray[np.int64]:
+        """The group of each bit, -1 for none: (length,)."""
+        group = np.full(self.length, -1)
+        for number, members in enumerate(self.groups):
+            group[list(members)] = number
+        return group
 
     def describe(self) -> dict[str, object]:
         """Return everything that decides which rows are valid, in plain types."""
         fixed = zip(self.places.tolist(), self.values.tolist(), strict=True)
-        return {"length": self.length, "fixed": list(fixed), "ones": [self.fewest, self.most]}
+        return {
+            "length": self.length,
+            "fixed": list(fixed),
+            "ones": [self.fewest, self.most],
+            "exactly_one": list(map(list, self.groups)),
+        }
 
     @cached_property
     def solutions(self) -> int:
         """Number of valid rows; counting ends beyond a trillion."""
-        ones = int(self.values.sum())
-        free = self.length - len(self.places)
-        if self.fewest <= ones and ones + free <= self.most:
-            return int(2**free)
+        ones = int(self.values.sum()) + len(self.groups)
+        loose = int((self.free & (self.group < 0)).sum())
+        choices = math.prod(map(len, self.groups))
+        if self.fewest <= ones and ones + loose <= self.most:
+            return int(choices * 2**loose)
         count = 0
         for size in range(max(ones, self.fewest), self.most + 1):
-            count += math.comb(free, size - ones)
+            count += choices * math.comb(loose, size - ones)
             if count > MAX_COUNTED_SOLUTIONS:
                 break
         return count
@@ -76,6 +103,10 @@ class Space:
         for place, value in zip(self.places, self.values, strict=True):
             if row[place] != value:
                 return f"has bit {place} = {row[place]}, where `fixed` says {value}"
+        for members in self.groups:
+            chosen = int(row[list(members)].sum())
+            if chosen != 1:
+                return f"has {chosen} ones in bits {_list(members)}, where `exactly_one` says 1"
         ones = int(row.sum())
         words = "1 one" if ones == 1 else f"{ones} ones"
         return f"has {words}, where `subset_size` says {self.fewest} to {self.most}"
@@ -88,19 +119,27 @@ class Space:
     def repair(self, bits: Bits, rng: np.random.Generator) -> Bits:
         """Return valid rows: those given, changed where they have to be.
 
-        Fixed bits are set; then surplus ones are removed, or missing ones added, at random among
-        the free bits.
+        Fixed bits are set; a group keeps one of its ones, or gets one; then surplus ones are
+        removed, or missing ones added. All choices are random.
         """
         if not self.constrained:
             return bits
         repaired = bits.copy()
         repaired[:, self.places] = self.values
-        free = np.setdiff1d(np.arange(self.length), self.places)
+        for members in self.groups:
+            inside = repaired[:, list(members)]
+            wrong = np.flatnonzero(inside.sum(axis=1, dtype=np.intp) != 1)
+            if len(wrong):
+                draws = rng.random((len(wrong), len(members)))
+                chosen = (inside[wrong] + draws).argmax(axis=1)  # a one before a zero
+                repaired[wrong[:, None], list(members)] = 0
+                repaired[wrong, np.take(members, chosen)] = 1
+        loose = np.flatnonzero(self.free & (self.group < 0))
         ones = repaired.sum(axis=1, dtype=np.intp)
         excess = ones - ones.clip(self.fewest, self.most)
         for row in np.flatnonzero(excess):
             old = excess[row] > 0
-            candidates = free[repaired[row, free] == old]
+            candidates = loose[repaired[row, loose] == old]
             chosen = rng.choice(candidates, abs(excess[row]), replace=False)
             repaired[row, chosen] = not old
         return repaired
@@ -111,35 +150,99 @@ def as_space(space: "Space | int") -> Space:
     return space if isinstance(space, Space) else Space(space)
 
 
-def make_space(length: int, fixed: Fixed | None, subset_size: SubsetSize | None) -> Space:
+def make_space(
+    length: int,
+    fixed: Fixed | None = None,
+    subset_size: SubsetSize | None = None,
+    exactly_one: Groups | None = None,
+) -> Space:
     """Make the space that a user describes, or raise if it has no valid row."""
-    if not isinstance(fixed, Mapping | None):
-        raise TypeError(f"fixed is {fixed!r}; expected bits and their values, such as {{3: 1}}")
-    places, values = [], []
-    for place, value in (fixed or {}).items():
-        if isinstance(place, bool) or not isinstance(place, int | np.integer):
-            raise TypeError(f"fixed has the key {place!r}; expected the index of a bit")
-        if not -length <= place < length:
-            raise ValueError(f"fixed names bit {place}; expected 0 to {length - 1}")
-        if value not in (0, 1):
-            raise ValueError(f"fixed sets bit {place} to {value!r}; expected 0 or 1")
-        places.append(int(place) % length)
-        values.append(int(value))
-    if len(set(places)) < len(places):
-        raise ValueError("fixed names a bit twice, counted from both ends")
+    values = _read_fixed(length, fixed)
+    groups = _fix_groups(values, _read_groups(length, exactly_one))
     fewest, most = _read_bounds(length, subset_size)
-    ones, free = sum(values), length - len(places)
-    if ones > most or ones + free < fewest:
+    ones = sum(values.values()) + len(groups)
+    loose = length - len(values) - sum(map(len, groups))
+    if ones > most or ones + loose < fewest:
+        others = "fixed" if exactly_one is None else "fixed and exactly_one"
+        others = others if values or exactly_one is None else "exactly_one"
+        verb = "leave" if "and" in others else "leaves"
         raise ValueError(
-            f"fixed leaves {ones} to {ones + free} ones; subset_size asks for {fewest} to {most}"
+            f"{others} {verb} {ones} to {ones + loose} ones; subset_size asks for "
+            f"{fewest} to {most}"
         )
     return Space(
         length,
-        np.array(places, dtype=np.intp),
-        np.array(values, dtype=np.uint8),
+        np.array(list(values), dtype=np.intp),
+        np.array(list(values.values()), dtype=np.uint8),
         fewest,
         most,
+        groups,
     )
+
+
+def _read_fixed(length: int, fixed: Fixed | None) -> dict[int, int]:
+    if not isinstance(fixed, Mapping | None):
+        raise TypeError(f"fixed is {fixed!r}; expected bits and their values, such as {{3: 1}}")
+    values: dict[int, int] = {}
+    for given, value in (fixed or {}).items():
+        place = _read_place("fixed", given, length)
+        if value not in (0, 1):
+            raise ValueError(f"fixed sets bit {given} to {value!r}; expected 0 or 1")
+        if place in values:
+            raise ValueError("fixed names a bit twice, counted from both ends")
+        values[place] = int(value)
+    return values
+
+
+def _read_groups(length: int, exactly_one: Groups | None) -> list[tuple[int, ...]]:
+    try:
+        groups = [tuple(group) for group in exactly_one or ()]
+    except TypeError:
+        raise TypeError(
+            f"exactly_one is {exactly_one!r}; expected groups of bits, such as [(0, 1, 2), (3, 4)]"
+        ) from None
+    read = [tuple(_read_place("exactly_one", given, length) for given in group) for group in groups]
+    if () in read:
+        raise ValueError(f"exactly_one has an empty group, number {read.index(())}; remove it")
+    counts = Counter(place for group in read for place in group)
+    twice = [place for place, count in counts.items() if count > 1]
+    if twice:
+        raise ValueError(f"exactly_one names bit {twice[0]} twice; expected groups without overlap")
+    return read
+
+
+def _read_place(option: str, place: object, length: int) -> int:
+    if isinstance(place, bool) or not isinstance(place, int | np.integer):
+        what = "the key" if option == "fixed" else "the entry"
+        raise TypeError(f"{option} has {what} {place!r}; expected the index of a bit")
+    if not -length <= place < length:
+        raise ValueError(f"{option} names bit {place}; expected 0 to {length - 1}")
+    return int(place) % length
+
+
+def _fix_groups(
+    values: dict[int, int], groups: list[tuple[int, ...]]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the groups that are left to choose; fix the bits of the others, in `values`."""
+    left = []
+    for group in groups:
+        chosen = [place for place in group if values.get(place) == 1]
+        free = tuple(place for place in group if place not in values)
+        if len(chosen) > 1 or not (chosen or free):
+            raise ValueError(
+                f"fixed sets {len(chosen)} of the bits {_list(group)} to 1; exactly_one asks for 1"
+            )
+        if chosen:
+            values.update(dict.fromkeys(free, 0))
+        elif len(free) == 1:
+            values[free[0]] = 1
+        else:
+            left.append(free)
+    return tuple(left)
+
+
+def _list(places: Sequence[int]) -> str:
+    return ", ".join(map(str, places[:8])) + (", …" if len(places) > 8 else "")
 
 
 def _read_bounds(length: int, subset_size: SubsetSize | None) -> tuple[int, int]:

@@ -29,6 +29,7 @@ SPACES = {
     "fixed": make_space(LENGTH, {0: 1, -1: 0}, None),
     "subset": make_space(LENGTH, None, (3, 5)),
     "both": make_space(LENGTH, {2: 1, 7: 0, 8: 1}, 4),
+    "groups": make_space(LENGTH, {6: 1}, (4, 6), [(0, 3, 5), (1, 8)]),
     "one row": make_space(LENGTH, dict.fromkeys(range(LENGTH), 1), None),
 }
 
@@ -479,4 +480,4 @@ def test_an_algorithm_resumes_from_a_checkpoint(algorithm: Algorithm, tmp_path: 
 def test_as_space_leaves_a_space_alone() -> None:
     space = SPACES["both"]
     assert as_space(space) is space
-    assert as_space(5).describe() == {"length": 5, "fixed": [], "ones": [0, 5]}
+    assert as_space(5).describe() == {"length": 5, "fixed": [], "ones": [0, 5], "exactly_one": []}

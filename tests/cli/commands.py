@@ -1,4 +1,4 @@
-"""The command line as a process: started, awaited, and read also through a terminal."""
+"""The command line: called in this process, or started as one and read also through a terminal."""
 
 import io
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,8 @@ RUN = "from harmonium.cli import main; main()"
 COMMAND = [sys.executable, "-c", RUN]
 # A shell lets what it runs in the background ignore SIGINT, and children inherit that.
 LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def call(
@@ -36,10 +38,13 @@ def call(
     )
 
 
-def call_here(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in this process, which takes no time to start; for bad input."""
+def call_here(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process: a new one takes a second of CPU to start.
+
+    For all but signals, workers, tracebacks and what a command does to its process.
+    """
     shown, told = io.StringIO(), io.StringIO()
-    with redirect_stdout(shown), redirect_stderr(told):
+    with chdir(cwd or Path.cwd()), redirect_stdout(shown), redirect_stderr(told):
         code = execute(arguments)
     return subprocess.CompletedProcess(arguments, code, shown.getvalue(), told.getvalue())
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cli.commands import call, wait_until
+from tests.cli.commands import call, call_here, wait_until
 
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="needs distributed")
 
@@ -147,7 +147,7 @@ def read_results(store: Path) -> dict[str, Any]:
 
 
 def export(store: Path, *arguments: str) -> list[dict[str, Any]]:
-    done = call("study", "export", str(store), "--format", "json", *arguments)
+    done = call_here("study", "export", str(store), "--trust", "--format", "json", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     rows: list[dict[str, Any]] = json.loads(done.stdout)
     return rows

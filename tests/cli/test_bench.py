@@ -1,8 +1,7 @@
-"""`harmonium bench --quick` as a process of its own; no test says how fast anything is."""
+"""`harmonium bench --quick`; no test says how fast anything is."""
 
 import json
 import math
-import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -13,19 +12,22 @@ import pytest
 from harmonium.bench import GROUPS, QUICK, Skipped
 from harmonium.bench.peers import PEERS
 from harmonium.cli import execute
-from tests.cli import commands
+from tests.cli.commands import Command, call, call_here
 
 ROOTS = {name: peer.module.split(".")[0] for name, peer in PEERS.items()}
 PRESENT = {name for name, root in ROOTS.items() if find_spec(root)}
 
 
-def call(*arguments: str, absent: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    hide = "".join(f"sys.modules[{ROOTS[name]!r}] = None; " for name in absent)
-    return commands.call("bench", "--quick", *arguments, before=f"import sys; {hide}")
+@pytest.fixture
+def no_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide all peers, whether they are installed or not."""
+    for name, peer in PEERS.items():
+        monkeypatch.setitem(sys.modules, ROOTS[name], None)
+        monkeypatch.setitem(sys.modules, peer.module, None)
 
 
-def report(*arguments: str, absent: tuple[str, ...] = ()) -> dict[str, Any]:
-    done = call("--json", *arguments, absent=absent)
+def report(run: Command) -> dict[str, Any]:
+    done = run("bench", "--quick", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -36,7 +38,7 @@ def rivals(found: dict[str, Any], group: str) -> set[str]:
 
 
 def test_the_json_has_every_row() -> None:
-    found = report()
+    found = report(call)
     rows = found["measurements"]
     alone = set() if "gomea" in PRESENT else {"solve"}  # nobody to compare the solvers with
     assert {row["group"] for row in rows} == set(GROUPS) - alone
@@ -59,8 +61,9 @@ def test_the_json_has_every_row() -> None:
     assert {line.partition(":")[0] for line in found["skipped"]} == set(PEERS) - PRESENT
 
 
+@pytest.mark.usefixtures("no_peers")
 def test_absent_peers_are_skipped_with_a_line_each() -> None:
-    found = report(absent=tuple(PEERS))
+    found = report(call_here)
     assert found["skipped"] == [
         "scikit-learn: not installed; pip install 'harmonium[bench]'",
         "torch: not installed; pip install torch",
@@ -73,8 +76,9 @@ def test_absent_peers_are_skipped_with_a_line_each() -> None:
     assert {row["solver"] for row in found["solving"]} == {"rbm", "boa"}
 
 
+@pytest.mark.usefixtures("no_peers")
 def test_the_table_shows_the_chosen_groups_and_fits_a_terminal() -> None:
-    done = call("--only", "fitness", "--only", "solve", absent=("gomea",))
+    done = call_here("bench", "--quick", "--only", "fitness", "--only", "solve")
     assert (done.returncode, done.stderr) == (0, "")
     assert "onemax:length=20, million bits/s" in done.stdout
     assert "CPU s" in done.stdout
@@ -84,7 +88,7 @@ def test_the_table_shows_the_chosen_groups_and_fits_a_terminal() -> None:
 
 
 def test_an_unknown_group_gets_one_line_and_exit_code_2() -> None:
-    done = call("--only", "gpu")
+    done = call_here("bench", "--quick", "--only", "gpu")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "harmonium: unknown group 'gpu'; known: rbm, gibbs, boa, fitness, solve, runner\n"

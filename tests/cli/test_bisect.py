@@ -38,7 +38,7 @@ def figures(done: "subprocess.CompletedProcess[str]") -> list[Any]:
 @pytest.mark.slow
 def test_a_bisection_comes_to_the_same_as_a_study(tmp_path: Path) -> None:
     (tmp_path / "same.toml").write_text(SAME, encoding="utf-8")
-    study = call("study", "run", "same.toml", *SERIAL, cwd=tmp_path)
+    study = call_here("study", "run", "same.toml", *SERIAL, cwd=tmp_path)
     assert study.returncode == 0
     store = tmp_path / "kept.db"
     done = call(*QUICK, "--store", str(store), "--workers", "1", cwd=tmp_path)
@@ -58,15 +58,15 @@ def test_a_bisection_comes_to_the_same_as_a_study(tmp_path: Path) -> None:
 def test_a_kept_bisection_is_continued(tmp_path: Path) -> None:
     store = tmp_path / "kept.db"
     run = (*QUICK, *SERIAL, "--store", "kept.db")
-    first = call(*run, cwd=tmp_path)
+    first = call_here(*run, cwd=tmp_path)
     assert first.returncode == 0
     before = read_trials(store)
-    again = call(*run, cwd=tmp_path)
+    again = call_here(*run, cwd=tmp_path)
     assert (again.returncode, again.stdout) == (0, first.stdout)
     words = f"harmonium: nothing is left to run: {len(before)} trials are stored in kept.db\n"
     assert again.stderr == words
     assert read_trials(store) == before
-    finer = call(*run, "--tolerance", "0.01", "--runs", "4", cwd=tmp_path)
+    finer = call_here(*run, "--tolerance", "0.01", "--runs", "4", cwd=tmp_path)
     assert finer.returncode == 0
     assert finer.stderr.startswith("harmonium: the study has changed; stored trials that still fit")
     starts = read_starts(store)
@@ -74,7 +74,7 @@ def test_a_kept_bisection_is_continued(tmp_path: Path) -> None:
         key: row["started"] for key, row in before.items()
     }
     assert len(starts) > len(before)
-    other = call("bisect", "onemax:length=10", "--store", "kept.db", cwd=tmp_path)
+    other = call_here("bisect", "onemax:length=10", "--store", "kept.db", cwd=tmp_path)
     assert_refused(other, "kept.db: holds the study 'bisect onemax:length=20', not 'bisect onemax:")
     assert read_starts(store) == starts
 
@@ -83,7 +83,7 @@ def test_a_bisection_without_a_store_leaves_no_file(tmp_path: Path) -> None:
     write_slow(tmp_path)
     (tmp_path / "diary").unlink()
     before = sorted(path.name for path in tmp_path.iterdir())
-    done = call(
+    done = call_here(
         *("bisect", "slow:Slow:length=8", "--model", "umda", "--runs", "2", "--seed", "5", *SERIAL),
         cwd=tmp_path,
     )
@@ -95,7 +95,7 @@ def test_a_bisection_without_a_store_leaves_no_file(tmp_path: Path) -> None:
 
 def test_a_ceiling_is_told(tmp_path: Path) -> None:
     trap = ("bisect", "trap:length=20,order=5", "--model", "umda", "--runs", "2", *SERIAL)
-    done = call(*trap, "--max-population", "32", "--store", "trap.db", cwd=tmp_path)
+    done = call_here(*trap, "--max-population", "32", "--store", "trap.db", cwd=tmp_path)
     assert done.returncode == 0
     assert "finished 1 of 1 rows: 1 not solved\n" in done.stdout
     assert re.search(r"^ *20 umda +–", done.stdout, re.M)
@@ -129,7 +129,7 @@ def test_bad_input_gets_one_clear_line(
 
 
 def test_rows_come_as_json_objects(tmp_path: Path) -> None:
-    done = call(*QUICK, *SERIAL, "--json", "--store", "kept.db", cwd=tmp_path)
+    done = call_here(*QUICK, *SERIAL, "--json", "--store", "kept.db", cwd=tmp_path)
     assert done.returncode == 0
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["name"], row["state"], row["solved"]) for row in rows] == [
@@ -140,7 +140,7 @@ def test_rows_come_as_json_objects(tmp_path: Path) -> None:
 
 def test_tournaments_of_another_size(tmp_path: Path) -> None:
     run = ("bisect", "onemax:length=12", "--model", "umda", "--runs", "2", *SERIAL)
-    done = call(*run, "--tournament", "4", "--store", "four.db", cwd=tmp_path)
+    done = call_here(*run, "--tournament", "4", "--store", "four.db", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = export(tmp_path / "four.db")
     assert {(row["name"], row["tournament"]) for row in rows} == {("umda", 4)}
@@ -148,7 +148,7 @@ def test_tournaments_of_another_size(tmp_path: Path) -> None:
 
 def test_a_problem_that_raises_is_told_by_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
-    done = call("bisect", "broken:Broken:length=8", "--model", "umda", *SERIAL, cwd=tmp_path)
+    done = call_here("bisect", "broken:Broken:length=8", "--model", "umda", *SERIAL, cwd=tmp_path)
     assert done.returncode == 3
     assert "finished 1 of 1 rows: 1 failed\n" in done.stdout
     assert done.stderr == (

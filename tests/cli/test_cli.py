@@ -9,11 +9,11 @@ import harmonium
 from harmonium.algorithms import ALGORITHMS
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
-from tests.cli.commands import COMMAND, assert_refused, call
+from tests.cli.commands import COMMAND, assert_refused, call, call_here
 
 
 def test_problems_are_listed_with_fields_and_defaults() -> None:
-    shown = call("problems").stdout
+    shown = call_here("problems").stdout
     for problem in PROBLEMS:
         assert f"{problem.name}:" in shown
     assert "neighbors=random" in shown
@@ -42,7 +42,7 @@ def test_algorithms_are_listed_with_fields_and_defaults() -> None:
 
 def test_version_and_help() -> None:
     assert call("--version").stdout.strip() == f"harmonium {harmonium.__version__}"
-    shown = call("--help").stdout
+    shown = call_here("--help").stdout
     for command in ("solve", "optimize", "study", "bisect", "report", "algorithms", "bench"):
         assert f" {command} " in shown
 
@@ -55,14 +55,14 @@ def test_version_and_help() -> None:
     ],
 )
 def test_help_names_the_options(command: str, options: str) -> None:
-    shown = call(command, "--help").stdout
+    shown = call_here(command, "--help").stdout
     for option in options.split():
         assert f" {option} " in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_an_unknown_command_gets_one_clear_line() -> None:
-    assert_refused(call("polish"), "No such command")
+    assert_refused(call_here("polish"), "No such command")
 
 
 def test_the_bare_command_shows_its_help() -> None:

@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(folder: Path, *arguments: str) -> list[dict[str, Any]]:
-    done = call(*arguments, "--json", cwd=folder)
+    done = call_here(*arguments, "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -33,7 +33,9 @@ def test_solve_compares_it_with_an_eda(folder: Path) -> None:
     assert theirs["label"] == "umda"
     assert (mine["solved"], mine["generations"], mine["best_found_by"]) == (True, None, None)
     assert mine["best_found_at"] == mine["evaluations"]
-    shown = call("solve", "onemax:length=30", "--algorithm", EA, "--runs", "2", cwd=folder).stdout
+    shown = call_here(
+        "solve", "onemax:length=30", "--algorithm", EA, "--runs", "2", cwd=folder
+    ).stdout
     head = "algorithm seed best evaluations CPU s ended by"
     assert head in " ".join(shown.split())  # no column of which it has nothing
     label = EA.partition(":")[2]
@@ -70,10 +72,10 @@ def test_optimize_continues_from_its_checkpoint(folder: Path) -> None:
 
 def test_a_changed_module_is_refused_at_a_resume(folder: Path) -> None:
     search = ("optimize", "ea:count", "--length", "40", "--algorithm", EA, "--max-calls", "50")
-    assert call(*search, "--checkpoint", "ea.ckpt", cwd=folder).returncode == 0
+    assert call_here(*search, "--checkpoint", "ea.ckpt", cwd=folder).returncode == 0
     with (folder / "ea.py").open("a", encoding="utf-8") as module:
         module.write("# changed\n")
-    done = call("optimize", "ea:count", "--resume", "ea.ckpt", cwd=folder)
+    done = call_here("optimize", "ea:count", "--resume", "ea.ckpt", cwd=folder)
     assert_refused(done, f"{EA}: its module has changed since the algorithm was saved")
 
 
@@ -92,7 +94,7 @@ runs = 4
 
 def test_a_study_reports_success_rate_and_expected_evaluations(folder: Path) -> None:
     (folder / "ea.toml").write_text(STUDY, encoding="utf-8")
-    done = call("study", "run", "ea.toml", "--engine", "serial", cwd=folder)
+    done = call_here("study", "run", "ea.toml", "--engine", "serial", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "one plus one: seed 1, finished 4 of 4 rows: 4 measured\n" in done.stdout
     rows = export(folder / "ea.db", "--what", "summary")

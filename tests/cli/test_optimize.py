@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import assert_refused, call, call_here, running, wait_until, watch_terminal
+from tests.cli.commands import (
+    Command,
+    assert_refused,
+    call,
+    call_here,
+    running,
+    wait_until,
+    watch_terminal,
+)
 
 MODULE = """
 import time
@@ -42,8 +50,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def optimize(folder: Path, *arguments: str) -> dict[str, Any]:
-    done = call("optimize", *arguments, "--json", cwd=folder)
+def optimize(folder: Path, *arguments: str, run: Command = call_here) -> dict[str, Any]:
+    done = run("optimize", *arguments, "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     result: dict[str, Any] = json.loads(done.stdout)
     return result
@@ -63,7 +71,7 @@ def test_a_function_is_maximised_or_minimised(folder: Path) -> None:
     lowest = optimize(folder, *DIFFERENCE, "--minimize", "--target", "-6")
     assert (lowest["x"], lowest["fun"], lowest["stopped_by"]) == ("000000111111", -6.0, "optimum")
     assert lowest["minimized"] is True
-    shown = call("optimize", *DIFFERENCE, "--minimize", "--target", "-6", cwd=folder).stdout
+    shown = call_here("optimize", *DIFFERENCE, "--minimize", "--target", "-6", cwd=folder).stdout
     assert shown.startswith("mine:difference: 12 bits, target -6\n")
 
 
@@ -83,7 +91,7 @@ def test_constraints_and_known_solutions_are_kept_to(folder: Path) -> None:
     exact = optimize(folder, *DIFFERENCE, "--subset-size", "2", "--seed", "3")
     assert exact["x"].count("1") == 2
     subset = ("--subset-size", "2", "--model", "umda")
-    shown = call("optimize", *DIFFERENCE, *subset, cwd=folder).stdout
+    shown = call_here("optimize", *DIFFERENCE, *subset, cwd=folder).stdout
     assert re.search(r"; [\d,]+ rows were repaired$", shown, re.M)
 
 
@@ -117,7 +125,7 @@ def test_a_function_may_take_all_rows_at_once(folder: Path) -> None:
 @pytest.mark.slow
 def test_workers_change_nothing(folder: Path) -> None:
     slow = ("mine:slow", "--length", "12", "--model", "umda", "--max-calls", "150")
-    one, two = optimize(folder, *slow), optimize(folder, *slow, "--workers", "2")
+    one, two = optimize(folder, *slow), optimize(folder, *slow, "--workers", "2", run=call)
     assert (one["x"], one["calls"]) == (two["x"], two["calls"])
 
 
@@ -128,7 +136,7 @@ def test_a_program_answers_with_a_number(folder: Path) -> None:
 
 
 def test_a_report_is_written(folder: Path) -> None:
-    done = call("optimize", *DIFFERENCE, "--report", "run.html", cwd=folder)
+    done = call_here("optimize", *DIFFERENCE, "--report", "run.html", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "report: run.html\n")
     assert "mine:difference" in (folder / "run.html").read_text("utf-8")
 
@@ -141,7 +149,7 @@ def test_a_log_has_a_line_a_generation(folder: Path) -> None:
 
 
 def test_a_failure_is_told_with_its_bits_and_the_best_so_far(folder: Path) -> None:
-    done = call("optimize", "mine:picky", "--length", "12", "--initial", "0" * 12, cwd=folder)
+    done = call_here("optimize", "mine:picky", "--length", "12", "--initial", "0" * 12, cwd=folder)
     assert done.returncode == 2
     assert re.fullmatch(
         r"harmonium: the function raised ValueError: too much, mine\.py line 9 \(row \d+( of \d+)?,"
@@ -157,17 +165,18 @@ def test_a_failure_is_told_with_its_bits_and_the_best_so_far(folder: Path) -> No
 
 
 def test_a_function_that_fails_at_once_may_want_all_rows(folder: Path) -> None:
-    done = call("optimize", "mine:rows", "--length", "12", cwd=folder)
-    assert_refused(
-        done, "use --on-error worst to continue, or --batch if the function takes all rows at once"
-    )
-    program = call("optimize", "--command", "false {bits}", "--length", "5", cwd=folder)
+    done = call_here("optimize", "mine:rows", "--length", "12", cwd=folder)
+    assert_refused(done, "; use --batch if the function takes all rows at once")
+    assert "--on-error" not in done.stderr
+    program = call_here("optimize", "--command", "false {bits}", "--length", "5", cwd=folder)
     assert_refused(program, "ended with code 1: ")
     assert program.stderr.endswith("; use --on-error worst to continue\n")
 
 
 def test_a_function_without_any_value_gets_one_line(folder: Path) -> None:
-    done = call("optimize", "mine:hopeless", "--length", "8", "--on-error", "worst", cwd=folder)
+    done = call_here(
+        "optimize", "mine:hopeless", "--length", "8", "--on-error", "worst", cwd=folder
+    )
     assert_refused(done, "the function failed for all of the first ")
     assert "--on-error" not in done.stderr
 
@@ -182,9 +191,9 @@ def test_an_unfinished_checkpoint_is_continued_not_replaced(folder: Path) -> Non
     assert "interrupted; this is the best found so far\n" in shown
     before = (folder / "run.ckpt").read_bytes()
     assert_refused(
-        call("optimize", *search, cwd=folder),
+        call_here("optimize", *search, cwd=folder),
         "harmonium: run.ckpt: holds a search that has not ended; continue with --resume run.ckpt, "
-        "or delete the file\n",
+        "delete the file, or choose another\n",
     )
     assert (folder / "run.ckpt").read_bytes() == before
 
@@ -224,7 +233,7 @@ def test_a_killed_search_is_continued(folder: Path) -> None:
 def test_another_function_is_refused_at_a_resume(folder: Path) -> None:
     optimize(folder, *DIFFERENCE, "--max-calls", "50", "--checkpoint", "run.ckpt")
     (folder / "other.py").write_text("def other(bits):\n    return -7\n", "utf-8")
-    done = call("optimize", "other:other", "--resume", "run.ckpt", cwd=folder)
+    done = call_here("optimize", "other:other", "--resume", "run.ckpt", cwd=folder)
     assert_refused(done, "the function returns -7 for the best bits so far, the checkpoint says ")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from harmonium.cli import execute
 from harmonium.studies import Store
-from tests.cli.commands import call, running
+from tests.cli.commands import call, call_here, running
 from tests.reports.stores import ONE_SIZE, SMALL, fill_store
 
 
@@ -104,7 +104,7 @@ def test_a_port_in_use_is_said(store: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = call("study", "watch", str(store), "--port", str(port))
+        done = call_here("study", "watch", str(store), "--port", str(port))
     assert done.returncode == 2
     assert done.stderr.startswith(f"harmonium: port {port} cannot be used: ")
     assert "choose another with --port" in done.stderr

@@ -19,7 +19,7 @@ def test_a_study_file_is_not_a_store_but_may_have_one(small: Small, tmp_path: Pa
     shutil.copy(small.file, tmp_path / "small.toml")
     shutil.copy(small.store, tmp_path / "small.db")
     for words in (("study", "status"), ("study", "export"), ("study", "watch"), ("report",)):
-        done = call(*words, "small.toml", cwd=tmp_path)
+        done = call_here(*words, "small.toml", cwd=tmp_path)
         assert_refused(done, "`harmonium study run` writes (here small.db?)")
 
 
@@ -103,7 +103,7 @@ def test_a_scheduler_that_does_not_answer_gets_one_line(tmp_path: Path) -> None:
 
 def run_tiny(folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "tiny.toml").write_text(TINY, encoding="utf-8")
-    return call("study", "run", "tiny.toml", "--store", "tiny.db", cwd=folder)
+    return call_here("study", "run", "tiny.toml", "--store", "tiny.db", cwd=folder)
 
 
 def test_the_store_of_another_study_is_refused(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_full_disk_gets_one_line_and_loses_nothing(small: Small, tmp_path: Pat
         assert len(after) > len(before)
         assert {key: after[key] for key in before} == before
         before = after
-    assert call(*run, "--engine", "serial").returncode == 0
+    assert call_here(*run, "--engine", "serial").returncode == 0
     after = read_trials(store)
     assert {key: after[key] for key in before} == before
     assert summarize(store) == small.summary

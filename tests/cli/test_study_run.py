@@ -12,7 +12,7 @@ from harmonium.studies.driver import bind
 from harmonium.studies.loading import load_study
 from harmonium.studies.store import Store
 from harmonium.studies.trial import execute, read_record
-from tests.cli.commands import assert_refused, call, running, wait_until, watch_terminal
+from tests.cli.commands import assert_refused, call, call_here, running, wait_until, watch_terminal
 from tests.cli.studies import (
     Small,
     export,
@@ -45,7 +45,7 @@ def test_a_finished_study_runs_no_trial_again(small: Small, tmp_path: Path) -> N
     shutil.copy(small.store, store)
     before = read_trials(store)
     shutil.copy(small.file, tmp_path / "small.toml")
-    again = call("study", "run", "small.toml", "--engine", "serial", cwd=tmp_path)
+    again = call_here("study", "run", "small.toml", "--engine", "serial", cwd=tmp_path)
     assert (again.returncode, again.stdout) == (0, small.done.stdout)
     words = f"harmonium: nothing is left to run: {len(before)} trials are stored in small.db\n"
     assert again.stderr == words
@@ -65,7 +65,6 @@ def test_status_shows_the_tables_of_a_store(small: Small) -> None:
 @pytest.mark.parametrize(
     "engine",
     [
-        pytest.param("processes --workers 1", marks=pytest.mark.slow),
         pytest.param("processes --workers 2", marks=pytest.mark.slow),
         pytest.param("dask --workers 2", marks=[pytest.mark.slow, needs_dask]),
     ],
@@ -95,13 +94,13 @@ def test_a_running_study_can_be_read_but_not_run_twice(tmp_path: Path) -> None:
         wait_until(lambda: len(read_trials(store)) >= 3, "three trials are stored")
         hold(tmp_path, 2)
         stored = read_trials(store)
-        status = call("study", "status", str(store))
+        status = call_here("study", "status", "--trust", str(store))
         assert (status.returncode, status.stderr) == (0, "")
         assert re.search(rf"finished \d of 3 rows.*; {len(stored)} trials stored", status.stdout)
         assert "unfinished" not in status.stdout
         assert re.search(r"\d umda +– +(running|waiting)\n", re.sub(" +\n", "\n", status.stdout))
         assert [row["key"] for row in export(store)] == list(stored)
-        second = call("study", "run", str(file), "--store", str(store))
+        second = call_here("study", "run", str(file), "--store", str(store))
         assert_refused(second, "slow.db: another process is running a study on this store; wait")
         release(tmp_path)
         shown, errors = process.communicate(timeout=120)
@@ -134,7 +133,7 @@ runs = 2
 
 def test_rows_that_cannot_be_solved_are_finished(tmp_path: Path) -> None:
     (tmp_path / "hard.toml").write_text(UNSOLVABLE, encoding="utf-8")
-    done = call("study", "run", "hard.toml", "--engine", "serial", cwd=tmp_path)
+    done = call_here("study", "run", "hard.toml", "--engine", "serial", cwd=tmp_path)
     assert done.returncode == 0
     words = "unsolvable: seed 1, finished 3 of 3 rows: 1 solved, 2 not solved"
     assert done.stdout.startswith(f"{words}\n")
@@ -142,7 +141,7 @@ def test_rows_that_cannot_be_solved_are_finished(tmp_path: Path) -> None:
     reason = "not solved within population 16 in 2 of 2 instances"
     assert f"nk:k=4 30 umda: {reason}\n" in done.stderr
     assert f"- nk:k=4, n = 30, umda: {reason}.\n" in done.stdout
-    status = call("study", "status", "hard.db", cwd=tmp_path)
+    status = call_here("study", "status", "hard.db", cwd=tmp_path)
     assert status.stdout.startswith(f"{words}; ")
 
 
@@ -152,11 +151,11 @@ def test_nothing_runs_where_nobody_drives(small: Small, tmp_path: Path) -> None:
     with Store.open(small.store) as full, Store.create(store) as part:
         bind(study, part)
         outcome = full.outcomes()
-        for trial in study.cases[0].trials(16)[:1] + study.cases[4].trials(16)[:1]:
+        for trial in (study.cases[number].trials(16)[0] for number in (0, 4)):
             assert trial.key in outcome
             part.append(trial, read_record(execute(trial.spec, None)))
-        during = call("study", "status", str(store)).stdout
-    after = call("study", "status", str(store)).stdout
+        during = call_here("study", "status", str(store)).stdout
+    after = call_here("study", "status", str(store)).stdout
     head = "small: seed 1, finished 0 of 8 rows; 2 trials stored\n"
     assert during.startswith(head)
     assert after.startswith(head)

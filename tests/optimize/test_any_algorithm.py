@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.registry import importable
+from harmonium.runs import calling as calling_module
 from harmonium.runs import function as function_module
 from harmonium.runs.checkpoint import UnfinishedCheckpointError
 from harmonium.snapshots import CheckpointError, Snapshot
@@ -173,7 +174,7 @@ def test_the_size_of_batches_changes_nothing(
     assert sum(batches) == expected.calls
     for rows in (1, 3, 7):
         batches.clear()
-        monkeypatch.setattr(function_module, "MAX_BITS_PER_CALL", rows * LENGTH)
+        monkeypatch.setattr(calling_module, "MAX_BITS_PER_CALL", rows * LENGTH)
         assert_same(hm.maximize(function, LENGTH, batch=True, max_calls=200, **way), expected)
         assert max(batches) <= rows
 

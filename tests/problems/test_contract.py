@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from harmonium import HIFF, NK, MaxSat, OneMax, Problem, Trap
+from harmonium import HIFF, NK, Ising, MaxSat, OneMax, Problem, Trap
 from harmonium.bits import Bits
 from harmonium.problems import PROBLEMS, ProblemSpec, name_problem, read_structure
 from tests.rows import every_row, random_rows
@@ -17,11 +17,14 @@ EXAMPLES: Final[list[ProblemSpec]] = [
     OneMax(9),
     Trap(8, 4),
     Trap(9, 3),
+    Trap(8, 4, distance=3),
     NK(9, 0),
     NK(9, 3, instance=2),
     NK(9, 2, neighbors="ring"),
     HIFF(8),
     MaxSat(9, 40, 2),
+    Ising(side=3),
+    Ising(length=12, side=4, instance=1),
 ]
 
 

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from harmonium import Trap
@@ -58,3 +59,54 @@ def test_the_length_is_a_multiple_of_the_order(length: int, order: int) -> None:
 def test_a_trap_has_at_least_two_bits(order: int) -> None:
     with pytest.raises(SpecError, match=f"trap: order is {order}; expected an integer ≥ 2"):
         Trap(60, order)
+
+
+def test_without_a_distance_zeros_attract_and_ones_are_best() -> None:
+    attractor, optimum = Trap(6, 3).patterns
+    assert (attractor.tolist(), optimum.tolist()) == ([0] * 6, [1] * 6)
+
+
+@pytest.mark.parametrize(("order", "distance"), [(5, 3), (5, 5), (4, 1), (6, 4)])
+def test_the_optimum_of_a_trap_has_this_distance_from_its_attractor(
+    order: int, distance: int
+) -> None:
+    attractor, optimum = Trap(40 * order, order, distance).patterns
+    differing = (attractor ^ optimum).reshape(-1, order)
+    assert differing.sum(axis=1).tolist() == [distance] * 40
+    assert len(np.unique(differing, axis=0)) > 1 or distance == order
+    assert len(np.unique(attractor.reshape(-1, order), axis=0)) > 8
+
+
+def test_with_a_distance_fitness_falls_from_the_attractor_but_the_optimum_is_best() -> None:
+    problem = Trap(5, 5, distance=3)
+    attractor, optimum = problem.patterns
+    rows = random_rows(200, 5, seed=1)
+    expected = [5 if (row == optimum).all() else 4 - int((row != attractor).sum()) for row in rows]
+    assert problem(rows).tolist() == expected
+    assert problem(np.stack([attractor, optimum, 1 - attractor])).tolist() == [4, 5, -1]
+    assert 5 in expected
+
+
+def test_traps_with_a_distance_are_blocks_side_by_side() -> None:
+    problem = Trap(60, 5, distance=3)
+    attractor, optimum = problem.patterns
+    row = attractor.copy()
+    row[:10] = optimum[:10]
+    row[10] ^= 1
+    assert problem(row[None]).tolist() == [2 * 5 + 3 + 9 * 4]
+    assert problem(optimum[None]).tolist() == [problem.optimum]
+
+
+def test_patterns_are_the_same_on_every_machine() -> None:
+    attractor, optimum = Trap(10, 5, distance=3).patterns
+    assert "".join(map(str, attractor)) == "1010110100"
+    assert "".join(map(str, optimum)) == "0011000010"
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected"),
+    [(6, "at most order=5"), (0, "an integer ≥ 1 and ≤ 1,000,000 or none")],
+)
+def test_a_distance_is_from_one_to_the_order(distance: int, expected: str) -> None:
+    with pytest.raises(SpecError, match=f"trap: distance is {distance}; expected {expected}"):
+        Trap(60, 5, distance)

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from harmonium import BOA, EDA, RBM, Stop, Trap, maximize, run
+from harmonium import BOA, EDA, RBM, Result, Stop, Trap, maximize, run
 from harmonium.reports import Learning, write_report, write_result_report, write_run_report
 from harmonium.reports.curves import know
+from harmonium.reports.theme import style_algorithms
 from harmonium.reports.watch import Server
 from harmonium.studies import Store, read_rows
 from harmonium.studies.export import list_rows
@@ -49,6 +50,7 @@ QUIET = [
 DRAWN = "[...document.querySelectorAll('.chart')].every((c) => c.querySelector('svg.marks'))"
 POINTS = "svg.marks g.mark-symbol.role-mark path"
 WIDTHS = [390, 1440]
+LOOKS = [(390, "dark"), (1440, "light")]
 
 
 @pytest.fixture(scope="module")
@@ -78,27 +80,33 @@ def opened(browser: Any, address: str, width: int = 1440, **options: Any) -> Ite
         assert [fault for fault in faults if not fault.startswith(here)] == []
 
 
+@pytest.fixture(scope="module", params=LOOKS, ids=str)
+def small_view(browser: Any, small_page: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The page of the small study, opened once for tests that do not disturb each other."""
+    width, scheme = request.param
+    with opened(browser, small_page.as_uri(), width, color_scheme=scheme) as page:
+        yield page
+
+
 def wait_for_marks(page: Any, count: int) -> None:
     """Wait until the first chart shows so many points."""
     points = f"document.querySelectorAll('#evaluations-1 {POINTS}')"
     page.wait_for_function(f"{points}.length === {count}", timeout=5000)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_chart_is_drawn(browser: Any, small_page: Path, width: int, scheme: str) -> None:
-    with opened(browser, small_page.as_uri(), width, color_scheme=scheme) as page:
-        charts = page.locator(".chart").all()
-        assert len(charts) > 20
-        for chart in charts:
-            box = chart.locator("svg.marks").bounding_box()
-            assert box["width"] > 250
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= width
-            label = chart.locator("[role=graphics-document]").get_attribute("aria-label")
-            assert len(label) > 40
-            assert chart.locator("svg.marks .role-mark *").count() > 0
-        assert page.evaluate("document.documentElement.scrollWidth") == width
+def test_every_chart_is_drawn(small_view: Any) -> None:
+    width = small_view.viewport_size["width"]
+    charts = small_view.locator(".chart").all()
+    assert len(charts) > 20
+    for chart in charts:
+        box = chart.locator("svg.marks").bounding_box()
+        assert box["width"] > 250
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        label = chart.locator("[role=graphics-document]").get_attribute("aria-label")
+        assert len(label) > 40
+        assert chart.locator("svg.marks .role-mark *").count() > 0
+    assert small_view.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_it_is_light_or_dark_as_the_system_says_and_as_asked(
@@ -120,47 +128,43 @@ def test_it_is_light_or_dark_as_the_system_says_and_as_asked(
         page.wait_for_function(DRAWN)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_switches_hide_algorithms_and_the_paper(browser: Any, small_page: Path, width: int) -> None:
-    with opened(browser, small_page.as_uri(), width) as page:
-        wait_for_marks(
-            page, 4 + 6
-        )  # two algorithms at 40 and 60 bits; the paper's at 40, 60 and 80
-        page.get_by_label("the paper’s points").uncheck()
-        wait_for_marks(page, 4)
-        page.get_by_label("rbm", exact=True).focus()
-        page.keyboard.press("Space")
-        wait_for_marks(page, 2)
-        assert page.locator(f"#evaluations-2 {POINTS}").count() == 2 * 3
-        page.get_by_label("rbm", exact=True).check()
-        page.get_by_label("the paper’s points").check()
-        wait_for_marks(page, 10)
+def test_switches_hide_algorithms_and_the_paper(small_view: Any) -> None:
+    page = small_view
+    wait_for_marks(page, 4 + 6)  # two algorithms at 40 and 60 bits; the paper's at 40, 60 and 80
+    page.get_by_label("the paper’s points").uncheck()
+    wait_for_marks(page, 4)
+    page.get_by_label("rbm", exact=True).focus()
+    page.keyboard.press("Space")
+    wait_for_marks(page, 2)
+    assert page.locator(f"#evaluations-2 {POINTS}").count() == 2 * 3
+    page.get_by_label("rbm", exact=True).check()
+    page.get_by_label("the paper’s points").check()
+    wait_for_marks(page, 10)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_tables_sort_by_click_and_key(browser: Any, small_page: Path, width: int) -> None:
-    with opened(browser, small_page.as_uri(), width) as page:
-        cells = page.locator("#table-summary tbody tr td:nth-child(5)")
-        header = page.locator("#table-summary th[data-name=evaluations]")
+def test_tables_sort_by_click_and_key(small_view: Any) -> None:
+    page = small_view
+    cells = page.locator("#table-summary tbody tr td:nth-child(5)")
+    header = page.locator("#table-summary th[data-name=evaluations]")
 
-        def read() -> list[float]:
-            return [float(cell.get_attribute("data-value")) for cell in cells.all()]
+    def read() -> list[float]:
+        return [float(cell.get_attribute("data-value")) for cell in cells.all()]
 
-        before = read()
-        assert before != sorted(before)
-        header.get_by_role("button").click()
-        assert (read(), header.get_attribute("aria-sort")) == (sorted(before), "ascending")
-        header.get_by_role("button").focus()
-        page.keyboard.press("Enter")
-        assert (read(), header.get_attribute("aria-sort")) == (
-            sorted(before, reverse=True),
-            "descending",
-        )
-        algorithm = page.locator("#table-summary th[data-name=name]")
-        algorithm.get_by_role("button").click()
-        names = page.locator("#table-summary tbody tr td:nth-child(3)").all_inner_texts()
-        assert names == sorted(names)
-        assert header.get_attribute("aria-sort") is None
+    before = read()
+    assert before != sorted(before)
+    header.get_by_role("button").click()
+    assert (read(), header.get_attribute("aria-sort")) == (sorted(before), "ascending")
+    header.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    assert (read(), header.get_attribute("aria-sort")) == (
+        sorted(before, reverse=True),
+        "descending",
+    )
+    algorithm = page.locator("#table-summary th[data-name=name]")
+    algorithm.get_by_role("button").click()
+    names = page.locator("#table-summary tbody tr td:nth-child(3)").all_inner_texts()
+    assert names == sorted(names)
+    assert header.get_attribute("aria-sort") is None
 
 
 def test_tables_download_as_csv_with_the_exported_numbers(
@@ -227,10 +231,8 @@ def test_the_page_of_runs_is_drawn(browser: Any, tmp_path: Path) -> None:
             assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
-def test_interleaved_populations_are_drawn(
-    browser: Any, tmp_path: Path, width: int, scheme: str
-) -> None:
+@pytest.fixture(scope="module")
+def interleaved_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     problem = Trap(length=16, order=4)
     learnings = [Learning(problem) for _ in range(4)]
     edas = [EDA(model, population="auto") for model in (RBM(), BOA())]
@@ -238,8 +240,16 @@ def test_interleaved_populations_are_drawn(
         run(problem, edas[place // 2], seed=place, callback=learning)
         for place, learning in enumerate(learnings)
     ]
-    write_run_report(tmp_path / "run.html", problem, results, learnings)
-    with opened(browser, (tmp_path / "run.html").as_uri(), width, color_scheme=scheme) as page:
+    path = tmp_path_factory.mktemp("interleaved") / "run.html"
+    write_run_report(path, problem, results, learnings)
+    return path
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_interleaved_populations_are_drawn(
+    browser: Any, interleaved_page: Path, width: int, scheme: str
+) -> None:
+    with opened(browser, interleaved_page.as_uri(), width, color_scheme=scheme) as page:
         for chart in page.locator(".chart").all():
             box = chart.locator("svg.marks").bounding_box()
             assert 250 < box["width"] <= width - box["x"]
@@ -258,12 +268,17 @@ def test_interleaved_populations_are_drawn(
         page.wait_for_function(f"document.querySelectorAll('{lines}').length === 0")
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, None])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.fixture(scope="module")
+def whole() -> Result:
+    return maximize(lambda bits: float(bits.sum()), 200, model="umda", seed=1, max_calls=2000)
+
+
+@pytest.mark.parametrize(
+    ("width", "steps"), [(390, 0), (1440, 1), (390, 2), (390, None), (1440, None)]
+)
 def test_the_page_of_a_function_is_drawn(
-    browser: Any, tmp_path: Path, width: int, steps: int | None
+    browser: Any, whole: Result, tmp_path: Path, width: int, steps: int | None
 ) -> None:
-    whole = maximize(lambda bits: float(bits.sum()), 200, model="umda", seed=1, max_calls=2000)
     result = replace(whole, trace=whole.trace[:steps])
     write_result_report(tmp_path / "own.html", result, HOSTILE)
     address = (tmp_path / "own.html").as_uri()
@@ -287,10 +302,8 @@ def test_the_page_of_a_function_is_drawn(
         assert [float(row["evaluations"]) for row in rows] == sorted(counts, reverse=True)
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
-def test_algorithms_without_generations_are_drawn(
-    browser: Any, tmp_path: Path, width: int, scheme: str
-) -> None:
+@pytest.fixture(scope="module")
+def mixed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     problem = Trap(length=12, order=4)
     algorithms = (OnePlusOne(), EDA(Blocks(), population=60), Steady())
     learnings = [Learning(problem) for _ in algorithms]
@@ -298,8 +311,16 @@ def test_algorithms_without_generations_are_drawn(
         run(problem, algorithm, seed=1, callback=learning, stop=Stop(max_evaluations=2000))
         for algorithm, learning in zip(algorithms, learnings, strict=True)
     ]
-    write_run_report(tmp_path / "run.html", problem, results, learnings)
-    with opened(browser, (tmp_path / "run.html").as_uri(), width, color_scheme=scheme) as page:
+    path = tmp_path_factory.mktemp("mixed") / "run.html"
+    write_run_report(path, problem, results, learnings)
+    return path
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_algorithms_without_generations_are_drawn(
+    browser: Any, mixed_page: Path, width: int, scheme: str
+) -> None:
+    with opened(browser, mixed_page.as_uri(), width, color_scheme=scheme) as page:
         for chart in page.locator(".chart").all():
             box = chart.locator("svg.marks").bounding_box()
             assert 250 < box["width"] <= width - box["x"]
@@ -307,6 +328,33 @@ def test_algorithms_without_generations_are_drawn(
         assert page.locator("#convergence-1 svg.marks g.mark-line path").count() >= 3
         assert page.locator("#pairs-2, #weights-2").count() == 2
         assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize(("width", "fits"), [(390, False), (2400, True)])
+def test_a_table_that_does_not_fit_has_a_hint(
+    browser: Any, small_page: Path, width: int, fits: bool
+) -> None:
+    with opened(browser, small_page.as_uri(), width) as page:
+        table = page.locator(".table:has(#table-summary)")
+        assert table.locator(".hint").is_visible() != fits
+        box = "document.querySelector('.scroll:has(#table-summary)')"
+        page.wait_for_function(f"{box}.classList.contains('more') === {str(not fits).lower()}")
+        page.evaluate(f"{box}.scrollLeft = 9999")
+        page.wait_for_function(f"!{box}.classList.contains('more')")
+
+
+def test_algorithms_have_the_colours_of_the_theme(browser: Any, small_page: Path) -> None:
+    tone = style_algorithms(["rbm"])["rbm"].tone
+    symbol = "#evaluations-1 .role-legend-symbol path"
+    with opened(browser, small_page.as_uri(), color_scheme="dark") as page:
+        for colour in (tone.dark, tone.light):
+            red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+            page.wait_for_function(
+                f"getComputedStyle(document.querySelector('{symbol}')).fill"
+                f" === 'rgb({red}, {green}, {blue})'"
+            )
+            page.get_by_role("button", name="Light / dark").click()
+        page.wait_for_function(DRAWN)
 
 
 def test_everything_can_be_reached_by_keyboard(browser: Any, evil_page: Path) -> None:

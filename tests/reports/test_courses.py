@@ -125,7 +125,7 @@ def test_runs_without_generations_are_drawn_by_evaluations() -> None:
     assert "Thin: the mean of the population." in convergence.caption
     (panel,) = convergence.panels
     assert f"{bare.label}: best" in panel.description
-    assert [chart.title for chart in training.panels] == ["edges", "max_parents"]
+    assert [panel.title.subtitle for panel in training.panels] == ["edges", "max parents"]
     alone, nothing = draw_courses([("alone", [bare])], styles)
     assert "Thin" not in alone.caption
     assert len(alone.panels[0].layer) == 2  # the optimum and the best
@@ -140,11 +140,12 @@ def test_every_fact_has_a_panel_and_is_named_in_the_caption() -> None:
     styles = style_algorithms(course.algorithm for course in courses)
     figure = draw_training([("onemax", courses)], styles)
     labels = ["epochs", "error", "decrease", "edges", "max_parents"]
-    assert [panel.title for panel in figure.panels] == labels
+    assert {panel.title.text for panel in figure.panels} == {"onemax"}
+    assert [panel.title.subtitle.replace(" ", "_") for panel in figure.panels] == labels
     assert figure.caption == f"What the models of these runs report: {', '.join(labels)}."
     several = draw_training([("one", courses[1:]), ("two", courses[1:])], styles)
-    assert [panel.title for panel in several.panels] == [
-        *("one: edges", "one: max_parents", "two: edges", "two: max_parents")
+    assert [f"{panel.title.text}: {panel.title.subtitle}" for panel in several.panels] == [
+        *("one: edges", "one: max parents", "two: edges", "two: max parents")
     ]
 
 
@@ -152,7 +153,7 @@ def test_every_fact_has_a_panel_and_is_named_in_the_caption() -> None:
 def test_a_fact_of_any_sign_has_an_axis(value: float) -> None:
     course = Course("own", None, TRACE | {"facts": {"slope": [value, None, value, value]}})
     spec = draw_fact("slope", "slope", [course], style_algorithms(["own"])).to_dict()
-    low, high = spec["encoding"]["y"]["scale"]["domain"]
+    low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert low <= value <= high
     assert low < high
 

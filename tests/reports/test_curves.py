@@ -17,25 +17,30 @@ from harmonium.reports.curves import (
     trace_sizes,
 )
 from harmonium.reports.tables import _show_estimate
+from harmonium.reports.titles import write_power
 from harmonium.studies.paper import read_points
-from harmonium.studies.prose import format_count, format_exponent
+from harmonium.studies.prose import format_count
 from harmonium.studies.summary import Estimate
 from tests.reports.stores import UNSOLVED, fill_store, read_snapshot
+
+TITLES = {"onemax": "OneMax", "trap:order=4": "4-traps", "nk:k=2": "NK, k = 2"}
+"""The families of the small study, in words."""
 
 
 def test_a_panel_has_what_was_measured(small_store: Path) -> None:
     snapshot = read_snapshot(small_store)
     panels = trace_growth(snapshot.rows, snapshot.laws, "evaluations")
-    assert [panel.title for panel in panels] == ["onemax", "trap:order=4", "nk:k=2"]
+    assert [panel.title for panel in panels] == list(TITLES.values())
     rows = {(row.family, row.name, row.size): row for row in snapshot.rows}
     laws = {(law.family, law.name): law for law in snapshot.laws if law.metric == "evaluations"}
-    for panel in panels:
+    for panel, family in zip(panels, TITLES, strict=True):
         for curve in panel.curves:
-            law = laws[panel.title, curve.algorithm]
-            assert curve.label.startswith(f"{curve.algorithm}  n^{format_exponent(law.exponent)}")
+            law = laws[family, curve.algorithm]
+            power = write_power(f"{law.exponent.mean:.2f}")
+            assert curve.label.startswith(f"{curve.algorithm}, {power}")
             assert curve.line == tuple((n, law.predict(n)) for n in (law.sizes[0], law.sizes[-1]))
             for spot in curve.spots:
-                estimate = rows[panel.title, curve.algorithm, spot.x].estimate("evaluations")
+                estimate = rows[family, curve.algorithm, spot.x].estimate("evaluations")
                 assert estimate is not None
                 assert (spot.mean, spot.high) == (estimate.mean, know(estimate.high))
 
@@ -46,10 +51,10 @@ def test_the_paper_s_points_are_near_ours(small_store: Path) -> None:
         panels = trace_growth(snapshot.rows, snapshot.laws, metric)  # type: ignore[arg-type]
         onemax, trap, _ = panels
         assert [curve.label for curve in onemax.paper] == [
-            f"the paper's RBM  n^{1.6 if metric == 'evaluations' else 2.7}",
-            f"the paper's BOA  n^{1.3 if metric == 'evaluations' else 3.2}",
+            f"the paper's RBM, {'n¹·⁶' if metric == 'evaluations' else 'n²·⁷'}",
+            f"the paper's BOA, {'n¹·³' if metric == 'evaluations' else 'n³·²'}",
         ]
-        assert [curve.algorithm for curve in onemax.paper] == ["rbm", "boa"]
+        assert [curve.algorithm for curve in onemax.paper] == ["rbm-paper", "boa"]
         expected = [
             (point.size, point.value)
             for point in read_points()
@@ -68,7 +73,7 @@ def test_a_panel_describes_itself(small_store: Path) -> None:
     onemax = trace_growth(snapshot.rows, snapshot.laws, "population")[0]
     first, last = onemax.curves[0].spots
     words = onemax.describe("population")
-    assert words.startswith("onemax, population by size n (bits). rbm  n^")
+    assert words.startswith("OneMax, population by size n (bits). rbm, n")
     assert f": {first.mean:.0f} at 40 to {last.mean:.0f} at 60; boa" in words
 
 
@@ -80,7 +85,7 @@ def test_unsolved_rows_have_no_point(tmp_path: Path) -> None:
 def test_a_grid_has_a_panel_a_size(grid_store: Path) -> None:
     snapshot = read_snapshot(grid_store)
     panels = trace_grid(snapshot.rows, read_success, zero=True)
-    assert [panel.title for panel in panels] == ["trap:order=4, n = 8", "trap:order=4, n = 12"]
+    assert [panel.title for panel in panels] == ["4-traps, n = 8", "4-traps, n = 12"]
     shares = {(row.size, row.name, row.given): row.solved / row.runs for row in snapshot.rows}
     for size, panel in zip((8, 12), panels, strict=True):
         for curve in panel.curves:
@@ -106,7 +111,7 @@ def test_expected_evaluations_of_a_grid(grid_store: Path) -> None:
 def test_any_value_is_traced_by_size(small_store: Path) -> None:
     snapshot = read_snapshot(small_store)
     panels = trace_sizes(snapshot.rows, read_success, zero=True)
-    assert [panel.title for panel in panels] == ["onemax", "trap:order=4", "nk:k=2"]
+    assert [panel.title for panel in panels] == list(TITLES.values())
     assert {spot.mean for panel in panels for one in panel.curves for spot in one.spots} == {1.0}
     assert [spot.x for spot in panels[1].curves[0].spots] == [12, 16, 20]
 
@@ -114,7 +119,9 @@ def test_any_value_is_traced_by_size(small_store: Path) -> None:
 def test_phases_add_up(small_store: Path) -> None:
     snapshot = read_snapshot(small_store)
     bars = measure_phases([row for row in snapshot.rows if row.family == "onemax"], [40, 60])
-    assert [bar.label for bar in bars] == ["rbm  40", "rbm  60", "boa  40", "boa  60"]
+    assert [bar.label for bar in bars] == [
+        *("rbm, n = 40", "rbm, n = 60", "boa, n = 40", "boa, n = 60")
+    ]
     for bar in bars:
         assert sum(bar.shares.values()) == pytest.approx(1)
     row = snapshot.rows[0]

@@ -48,7 +48,7 @@ def test_a_custom_model_has_learned_pairs_and_a_map_of_weights(tmp_path: Path) -
     assert (learning.units.captured, learning.units.blocks) == (1.0, 4)
     assert list_figures(document) >= LEARNED
     charts = read_charts(document)
-    assert charts["pairs-1"]["layer"][0]["encoding"]["y"]["title"] == "bit: parent"
+    assert charts["pairs-1"]["encoding"]["y"]["title"] == "bit: parent"
     assert "membership, 0.5" in document.page
     assert "100% of the 4 hidden units" in document.page
     (row,) = document.table("learned")
@@ -60,7 +60,7 @@ def test_facts_of_a_custom_model_may_have_any_name(tmp_path: Path) -> None:
     result = run(PROBLEM, EDA(Blocks(), population=60), seed=1, callback=learning)
     write_run_report(tmp_path / "run.html", PROBLEM, [result], [learning])
     document = read_page(tmp_path / "run.html")
-    assert read_charts(document)["training-1"]["title"] == "best"
+    assert read_charts(document)["training-1"]["title"]["subtitle"] == "best"
     assert "What the models of these runs report: best." in document.page
     for step, row in zip(result.trace, document.table("trace"), strict=True):
         assert float(row["best"].attributes["data-value"]) == step.best
@@ -122,8 +122,9 @@ def test_algorithms_of_both_kinds_share_a_run_page(tmp_path: Path) -> None:
     write_run_report(tmp_path / "run.html", PROBLEM, results, learnings)
     document = read_page(tmp_path / "run.html")
     charts = read_charts(document)
-    assert [charts[f"convergence-{place}"]["title"] for place in (1, 2, 3)] == [
-        result.label for result in results
+    assert [charts[f"convergence-{place}"]["title"]["text"] for place in (1, 2, 3)] == [
+        f"({letter}) 4-traps, n = 16: {result.label}"
+        for letter, result in zip("abc", results, strict=True)
     ]
     switches = document.find("input", type="checkbox")
     assert [box.attributes["data-algorithm"] for box in switches] == [
@@ -154,6 +155,7 @@ def test_custom_algorithms_and_models_are_in_the_report_of_a_study(custom_store:
     assert list_figures(document) == {
         *LEARNED,
         *("figure-solved", "figure-expected", "figure-cpu", "figure-phases"),
+        *("figure-ecdf", "figure-ert", "figure-fixed-budget", "figure-profile"),
         *("figure-convergence", "figure-training"),
     }
     names = ["boa", "ea", "blocks"]

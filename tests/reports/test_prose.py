@@ -1,5 +1,6 @@
 """The sentences of a report agree with its numbers, whatever these are."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,11 +34,12 @@ def make_row(
     cpu: float = 1.0,
     state: State = "done",
     spread: float = 0.0,
+    runs: int = 10,
 ) -> Row:
-    """Return a row of four runs, two and two so far apart that intervals of such rows overlap."""
-    samples = {metric: np.ones(4) for metric in METRICS}
-    samples["evaluations"] = evaluations + spread * np.array([-1.0, -1.0, 1.0, 1.0])
-    samples["cpu_total"] = np.full(4, cpu)
+    """Return a row whose runs need more and less by turns."""
+    samples = {metric: np.ones(runs) for metric in METRICS}
+    samples["evaluations"] = evaluations + spread * np.resize([-1.0, 1.0], runs)
+    samples["cpu_total"] = np.full(runs, cpu)
     if state != "done":
         samples = {metric: np.array([]) for metric in METRICS}
     return Row(
@@ -51,8 +53,8 @@ def make_row(
         reason="not solved within population 16" if state == "not solved" else "",
         instances=1,
         instances_done=1,
-        runs=2,
-        solved=2,
+        runs=runs,
+        solved=runs,
         samples=samples,
         brackets=np.array([0.1]),
     )
@@ -97,11 +99,33 @@ def test_from_which_size_on() -> None:
     assert describe(200, 200, 200) == "onemax (at every size, 10 to 30 bits)"  # the other one
 
 
-def test_overlapping_intervals_are_reported() -> None:
-    rows = [make_row("one", 10, 90, spread=20), make_row("two", 10, 100, spread=20)]
-    assert (
-        judge(rows, "evaluations")[0].describe() == "onemax (at 10 bits, though intervals overlap)"
-    )
+@pytest.mark.parametrize(
+    ("spread", "runs", "doubt"),
+    [
+        (20, 10, ""),  # each run of the first needs less than that of the second with its seed
+        (-20, 10, ", though not clearly"),
+        (20, 5, ", 5 pairs are too few to be clear"),
+    ],
+)
+def test_clear_means_a_clear_paired_comparison(spread: float, runs: int, doubt: str) -> None:
+    one = make_row("one", 10, 90, spread=20, runs=runs)
+    two = make_row("two", 10, 100, spread=spread, runs=runs)
+    assert judge([one, two], "evaluations")[0].describe() == f"onemax (at 10 bits{doubt})"
+
+
+def test_from_which_size_on_it_is_clear() -> None:
+    rows = [make_row("one", size, 90, spread=20 if size > 10 else 0) for size in SIZES]
+    rows += [make_row("two", size, 100, spread=20 if size > 10 else 40) for size in SIZES]
+    (verdict,) = judge(rows, "evaluations")
+    assert verdict.describe() == "onemax (at every size, 10 to 30 bits, clear from 20 bits on)"
+
+
+def test_a_lower_mean_is_not_clear_if_most_runs_say_otherwise() -> None:
+    one, two = make_row("one", 10, 100), make_row("two", 10, 99)
+    two.samples["evaluations"][:] = [10, 109, *[109] * 8]  # a single run makes the mean
+    (verdict,) = judge([one, two], "evaluations")
+    assert verdict.best.name == "two"
+    assert verdict.clear is None
 
 
 def test_only_sizes_that_all_algorithms_have_finished_are_compared() -> None:
@@ -161,11 +185,12 @@ def test_words_are_joined(words: list[str], joined: str) -> None:
 
 def test_laws_that_are_all_but_parallel_do_not_cross() -> None:
     def make(name: str, slope: float, spread: float) -> Law:
-        slopes = slope + spread * np.linspace(-1, 1, 2001)
-        lines = np.column_stack([np.full(2001, 0.0 if name == "one" else 0.5), slopes])
-        lines[0, 1] = slope
-        estimate = Estimate(slope, slopes.min(), slopes.max())
-        return Law("nk:k=4", name, "evaluations", (18, 26), 1.0, estimate, None, lines)
+        estimate = Estimate(slope, slope - spread, slope + spread)
+        factor = 1.0 if name == "one" else math.exp(0.5)
+        margin = spread * math.sqrt(0.5) * math.log(26 / 18)  # of the middle and both ends
+        return Law("nk:k=4", name, "evaluations", (18, 22, 26), factor, estimate, margin)
 
     one, two = make("one", 5.63, 0.0), make("two", 5.62, 3.0)  # they cross at n = e^50
     assert find_crossings([one, two]) == []
+    assert find_crossings([make("one", 5.63, 0.0), make("two", 5.62, 0.0)]) == []
+    assert find_crossings([make("one", 5.8, 0.0), make("two", 5.65, 0.0)]) != []  # at e^(10/3)

@@ -10,7 +10,8 @@ import pytest
 
 from harmonium import Result, maximize, minimize
 from harmonium.reports import write_result_report
-from harmonium.reports.result_page import describe_ones, list_ranges, write_result_lead
+from harmonium.reports.result_page import describe_ones, write_result_lead
+from harmonium.reports.solutions import list_ranges
 from tests.reports.stores import HOSTILE, Document
 
 

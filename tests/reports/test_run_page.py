@@ -164,17 +164,18 @@ def test_many_runs_with_interleaved_populations_stay_legible(
         assert all(value["finder"] for value in means)
         assert {value["population"] for value in means} == {one.best_found_by for one, _ in mine}
     panels = ["learned-1", "learned-2", "learned-3"]
-    assert [charts[panel]["title"] for panel in panels] == [
-        *("Precision", "Recall", "Hidden units with a block")
+    assert [charts[panel]["title"]["subtitle"] for panel in panels] == [
+        *("precision", "recall", "hidden units with a block")
     ]
     middle = [
         sorted(mine, key=lambda pair: pair[0].evaluations)[1][0]
         for mine in (interleaved[:3], interleaved[3:])
     ]
     shown = [f"{one.label}, seed {one.seed}" for one in middle]
-    chance, *_ = list_values(charts["learned-1"])
-    assert list(dict.fromkeys(value["run"] for value in chance)) == shown
-    assert {value["chance"] for value in chance} == {interleaved[0][1].density}
+    lines, *_ = list_values(charts["learned-1"])
+    assert list(dict.fromkeys(value["run"] for value in lines)) == shown
+    chances = {value["share"] for value in lines if value["which"] == "chance"}
+    assert chances == {interleaved[0][1].density}
     assert f"the median by evaluations: {'; '.join(shown)}." in document.page
 
 

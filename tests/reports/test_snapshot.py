@@ -20,7 +20,7 @@ def test_the_overview_is_that_of_all_trials(small_store: Path) -> None:
     assert overview.first == min(trial["started"] for trial in trials)
     assert overview.last == max(trial["started"] for trial in trials)
     assert overview.cpu_seconds == pytest.approx(sum(trial["cpu_total"] for trial in trials))
-    assert overview.wall_seconds == pytest.approx(sum(trial["wall_seconds"] for trial in trials))
+    assert overview.wall_seconds == pytest.approx(sum(trial["seconds"] for trial in trials))
     assert len(overview.environments) == len(overview.hosts) == 1
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import harmonium as hm
 from harmonium.runs import checkpoint as checkpoint_module
-from harmonium.runs.checkpoint import UnfinishedCheckpointError
+from harmonium.runs.checkpoint import ExistingCheckpointError
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.specs import SpecError
 from tests.functions import FAST, Calls, Fragile, assert_same, save_every_step, weigh
@@ -143,38 +143,35 @@ def test_a_file_that_is_not_a_checkpoint_is_not_overwritten(path: Path) -> None:
             FileExistsError, match="; choose another file for the checkpoint"
         ) as got:
             hm.maximize(function, 12, checkpoint=path)
-        assert not isinstance(got.value, UnfinishedCheckpointError)
+        assert not isinstance(got.value, ExistingCheckpointError)
         assert str(got.value).startswith(f"{path}: is ")
         assert path.read_bytes() == text
     assert function.rows == []
 
 
-def test_a_search_that_has_not_ended_is_not_overwritten(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("state", ["has not ended", "has ended"])
+def test_a_search_is_never_overwritten(
+    state: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_every_step(monkeypatch)
+    function = Fragile(weigh, seed=1) if state == "has not ended" else weigh
     options: dict[str, Any] = {"max_calls": 300, **FAST}
-    hm.maximize(Fragile(weigh, seed=1), 12, checkpoint=path, **options)
+    hm.maximize(function, 12, checkpoint=path, **options)
     before = path.read_bytes()
-    function = Calls()
-    with pytest.raises(UnfinishedCheckpointError) as caught:
-        hm.maximize(function, 12, checkpoint=path, **options)
+    calls = Calls()
+    with pytest.raises(ExistingCheckpointError) as caught:
+        hm.maximize(calls, 12, checkpoint=path, **options)
     assert isinstance(caught.value, FileExistsError)
     assert str(caught.value) == (
-        f"{path}: holds a search that has not ended; resume it, or delete the file"
+        f"{path}: holds a search that {state}; resume it, delete the file, or choose another"
     )
-    assert function.rows == []
+    assert calls.rows == []
     assert path.read_bytes() == before
-    # Once the search has ended, the file may be overwritten.
-    hm.resume(path, weigh)
+    # `resume` continues it, with a larger budget also one that has ended.
+    assert hm.resume(path, weigh, max_calls=400).calls == 400
+    path.unlink()
     hm.minimize(weigh, 12, checkpoint=path, **options)
     assert hm.resume(path, weigh).fun < 10
-
-
-def test_a_search_that_has_ended_is_overwritten(path: Path) -> None:
-    hm.maximize(weigh, 12, max_calls=60, checkpoint=path, **FAST)
-    result = hm.maximize(weigh, 15, max_calls=90, checkpoint=path, **FAST)
-    assert_same(hm.resume(path, weigh), result)
 
 
 def test_classes_that_cannot_be_imported_again_are_refused_with_a_checkpoint(path: Path) -> None:

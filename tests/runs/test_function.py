@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
+from harmonium.runs import calling as calling_module
 from harmonium.runs import function as function_module
 from harmonium.runs.answers import evaluate
 from harmonium.runs.function import FunctionEvaluator
-from tests.functions import Calls, Inline, weigh
+from tests.functions import Calls, Inline, weigh, weigh_all
 from tests.rows import every_row
 from tests.runs.broken import LENGTH, ROWS, break_at
 
@@ -167,8 +168,9 @@ def test_rows_evaluated_before_an_interrupt_are_kept() -> None:
     assert evaluator.calls == 13
     unfinished = evaluator.take_unfinished()
     assert unfinished is not None
-    np.testing.assert_array_equal(unfinished[0], ROWS[:13])
-    np.testing.assert_array_equal(unfinished[1], -ROWS[:13].sum(axis=1, dtype=float))
+    bits, fitness = unfinished.take_done()
+    np.testing.assert_array_equal(bits, ROWS[:13])
+    np.testing.assert_array_equal(fitness, -ROWS[:13].sum(axis=1, dtype=float))
     assert evaluator.take_unfinished() is None
 
 
@@ -177,11 +179,11 @@ def test_cheap_rows_are_evaluated_together_and_expensive_ones_alone(
 ) -> None:
     sizes: list[int] = []
 
-    def spy(function: Any, bits: Bits, batch: bool, split: bool) -> Any:
+    def spy(function: Any, bits: Bits, *settings: Any) -> Any:
         sizes.append(len(bits))
-        return evaluate(function, bits, batch, split)
+        return evaluate(function, bits, *settings)
 
-    monkeypatch.setattr(function_module, "evaluate", spy)
+    monkeypatch.setattr(calling_module, "evaluate", spy)
     for cost, expected in ((1e-6, [20]), (1e-3, [10, 10]), (1.0, [1] * 20)):
         sizes.clear()
         known = FunctionEvaluator(weigh, LENGTH, cached=False)
@@ -225,11 +227,13 @@ def test_a_row_is_tried_once_and_not_counted() -> None:
             tried = FunctionEvaluator(
                 lambda bits: bits.sum(axis=-1), LENGTH, batch=batch, sign=-1.0, executor=executor
             )
-            assert tried.try_once(ROWS[3]) == ROWS[3].sum()
+            assert tried.try_once(ROWS[3]) == (ROWS[3].sum(), "")
             assert (tried.calls, tried.seconds, tried.count_known()) == (0, 0.0, 0)
     for answer in (None, ValueError("no")):
         failing = FunctionEvaluator(break_at(3, answer), LENGTH)
-        assert np.isnan(failing.try_once(ROWS[3]))
+        value, wrong = failing.try_once(ROWS[3])
+        assert np.isnan(value)
+        assert wrong.startswith(("returned None", "raised ValueError: no"))
         assert failing.failures == 0
 
 
@@ -267,7 +271,8 @@ def test_affordable_rows_take_no_more_calls(data: st.DataObject) -> None:
 
 
 def test_the_rows_that_fit_into_a_time_are_estimated_by_the_pace() -> None:
-    timed = FunctionEvaluator(weigh, LENGTH)
+    assert FunctionEvaluator(weigh, LENGTH).count_within(0.0) > 10**6  # timed row by row
+    timed = FunctionEvaluator(weigh_all, LENGTH, batch=True)
     assert timed.count_within(60.0) == function_module.UNTIMED_ROWS
     timed.calls, timed.elapsed = 100, 50.0
     assert timed.count_within(60.0) == 120

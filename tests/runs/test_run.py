@@ -93,7 +93,9 @@ def test_the_result_as_a_dict_is_plain() -> None:
     assert shown["cpu_seconds"].pop("total") == result.cpu_total
     assert sum(shown["cpu_seconds"].values()) == result.cpu_total
     assert "trace" not in shown
-    assert {type(value) for value in shown.values()} == {str, int, float, bool, dict}
+    assert {type(value) for value in shown.values()} == {
+            *(str, int, float, bool, dict, list, type(None))
+        }
     assert json.loads(json.dumps(shown)) == shown
 
 

@@ -1,11 +1,16 @@
-"""Hand-made cases, outcomes, records and modules, so that tests of studies need no runs."""
+"""Hand-made cases, outcomes, records, rows and modules, so that tests of studies need no runs."""
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from harmonium import ALGORITHMS, EDA, MODELS, UMDA, Algorithm, OneMax, Stop
 from harmonium.problems import AnyProblem
+from harmonium.studies.intervals import Values
 from harmonium.studies.plans import Bisect, Case, Plan
 from harmonium.studies.store import Figures, Outcome
+from harmonium.studies.summary import METRICS, Metric, Row
 from harmonium.studies.trial import Record, Trial
 
 KNOWN_NAMES = ", ".join([*(one.name for one in MODELS), *(one.name for one in ALGORITHMS)])
@@ -100,6 +105,41 @@ def make_record(outcome: Outcome | None = None, **changes: Any) -> Record:
     if outcome.status == "failed":
         fields["trace"] = {}
     return Record(**fields | changes)
+
+
+def make_row(
+    size: int,
+    name: str = "m",
+    family: str = "f",
+    *,
+    bracket: float = 0.0,
+    problem: AnyProblem | None = None,
+    algorithm: Algorithm | None = None,
+    **samples: Sequence[float] | Values | float,
+) -> Row:
+    """Return a row of a bisection that is done; a metric that is not given is one run of 1."""
+    known: dict[Metric, Values] = {
+        metric: np.atleast_1d(np.asarray(samples.get(metric, 1.0), dtype=float))
+        for metric in METRICS
+    }
+    runs = len(known["evaluations"])
+    return Row(
+        family=family,
+        size=size,
+        name=name,
+        problem=OneMax(size) if problem is None else problem,
+        algorithm=EDA(UMDA(), population=16) if algorithm is None else algorithm,
+        given=None,
+        state="done",
+        reason="",
+        instances=1,
+        instances_done=1,
+        runs=runs,
+        solved=runs,
+        samples=known,
+        brackets=np.full(len(known["population"]), bracket),
+        costs=np.column_stack([known["evaluations"], np.ones(runs)]),
+    )
 
 
 def make_trace() -> dict[str, Any]:

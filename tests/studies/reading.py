@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harmonium.studies.driver import bind, read_walks
-from harmonium.studies.export import Index, list_traces, list_trials, write_csv, write_json
+from harmonium.studies.export import list_traces, list_trials, write_csv, write_json
+from harmonium.studies.index import Index
 from harmonium.studies.loading import parse_study
 from harmonium.studies.plans import Case
 from harmonium.studies.store import Store

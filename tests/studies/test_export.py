@@ -44,6 +44,7 @@ def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
         "key": trial.key,
         "current": None,
         "counted": None,
+        "row_state": None,
         "family": None,
         "length": 20,
         "instance": 3,
@@ -72,7 +73,7 @@ def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
         "cpu_selection": 0.3,
         "cpu_building": 0.2,
         "cpu_sampling": 0.1,
-        "wall_seconds": 2.0,
+        "seconds": 2.0,
         "peak_memory": 1000,
         "started": "2026-01-02T03:04:05.678+00:00",
         "host": "here",
@@ -179,13 +180,18 @@ def test_rows_survive() -> None:
 
 def test_a_law_is_a_flat_row_and_survives() -> None:
     row = make_rows()[0]
-    laws = fit_laws([row, replace(row, size=30), replace(row, size=40)])
+    unfinished, missed = (
+        replace(row, size=50, state="running"),
+        replace(row, size=60, state="failed"),
+    )
+    laws = fit_laws([row, replace(row, size=30), replace(row, size=40), unfinished, missed])
     rows = list(list_laws(laws))
     assert rows[0] == {
         "family": "own,problem:“x”",
         "name": "umda",
         "metric": "evaluations",
         "sizes": "20 30 40",
+        "missing_sizes": "50 60",
         "factor": pytest.approx(200),
         "exponent": pytest.approx(0, abs=1e-9),
         "exponent_low": laws[0].exponent.low,
@@ -241,7 +247,7 @@ def test_a_case_has_its_population_and_bounds() -> None:
         *((None, None, None), (None, 8, None), (20, None, None)),
     ]
     done = rows[4]
-    assert {name: done[name] for name in list(done)[:13]} == {
+    assert {name: done[name] for name in list(done)[:14]} == {
         "family": "nk:k=2",
         "size": 10,
         "instance": 4,
@@ -254,6 +260,7 @@ def test_a_case_has_its_population_and_bounds() -> None:
         "pairing": "any",
         "plan": "bisect",
         "state": "done",
+        "row_state": "failed",  # as the instances before and after it
         "reason": "",
     }
     assert (done["runs"], done["solved"], done["evaluations"], done["cpu_total"]) == (2, 2, 50, 2)

@@ -7,7 +7,14 @@ import pytest
 
 from harmonium.runs.trace import COLUMNS
 from harmonium.studies.driver import bind, read_walks
-from harmonium.studies.export import list_cases, list_rows, list_traces, list_trials
+from harmonium.studies.export import (
+    TABLES,
+    list_cases,
+    list_rows,
+    list_table,
+    list_traces,
+    list_trials,
+)
 from harmonium.studies.loading import parse_study
 from harmonium.studies.store import Store
 from harmonium.studies.summary import summarize
@@ -170,6 +177,36 @@ runs = 2
         assert [row["model"] for row in list_trials(store)] == [case["model"]] * 2
 
 
+def test_what_is_unfinished_is_marked_in_every_table(tmp_path: Path) -> None:
+    # Of the second algorithm and size, the first instance is done and the second is not begun.
+    path = tmp_path / "study.db"
+    study = parse_study(VARIANTS.replace("[10]", "[10, 12]"), "study.toml")
+    with Store.create(path) as store:
+        bind(study, store)
+        for case in study.cases[:-1]:
+            for trial in case.trials(8):
+                store.append(trial, make_record())
+    with Store.open(path) as store:
+        walks = read_walks(store)[1]
+        tables = {what: list(list_table(what, walks, store)) for what in TABLES}
+    for what in ("trials", "traces", "cases"):
+        states = {
+            (row["name"], row.get("size", row.get("length"))): row["row_state"]
+            for row in tables[what]
+        }
+        assert states == {
+            ("boa", 10): "done",
+            ("boa-rtr", 10): "done",
+            ("boa", 12): "done",
+            ("boa-rtr", 12): "unfinished",
+        }
+    assert all(row["counted"] for row in tables["trials"])
+    assert [row["state"] for row in tables["cases"]] == [*["done"] * 7, "waiting"]
+    assert [row["state"] for row in tables["summary"]] == [*["done"] * 3, "unfinished"]
+    assert {(row["name"], row["sizes"]) for row in tables["scaling"]} == {("boa", "10 12")}
+    assert {row["size"] for row in tables["comparisons"]} == {10}
+
+
 def test_a_trace_is_a_row_a_step(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     cases = fill_cases(path, VARIANTS)
@@ -183,12 +220,12 @@ def test_a_trace_is_a_row_a_step(tmp_path: Path) -> None:
     rows, _ = read_table(path, traces=True)
     assert len(rows) == 8 * 2 + 1
     assert {tuple(row) for row in rows} == {tuple(rows[0])}
-    assert list(rows[0])[9:] == [
+    assert list(rows[0])[10:] == [
         *("step", "evaluations", "calls", "best", "generation", "mean"),
         *("fact_edges", "fact_epochs"),
     ]
     for row, trial in zip(rows[::2], [*trials[:8], trials[8]], strict=True):
-        for name in ("key", "current", "counted", "family", "length", "name", "seed"):
+        for name in ("key", "current", "counted", "row_state", "family", "length", "name", "seed"):
             assert row[name] == trial[name]
     assert [row["best"] for row in rows[:2]] == [12.0, 20.0]
     assert [row["fact_edges"] for row in rows[:2]] == [None, 3.0]

@@ -270,11 +270,11 @@ WRONG = {
     "unknown problem": (
         TOP + PROBLEM + 'problem = "onemx"\nsizes = [20]',
         "problems[0].problem: unknown problem 'onemx'; known: onemax, trap, nk, hiff, maxsat, "
-        "or module:name",
+        "ising, or module:name",
     ),
     "unknown field of a problem": (
         TOP + PROBLEM + 'problem = "trap:ordr=5"\nsizes = [20]',
-        "problems[0].problem: trap: unknown field 'ordr'; known: length, order",
+        "problems[0].problem: trap: unknown field 'ordr'; known: length, order, distance",
     ),
     "missing field of a problem": (
         TOP + PROBLEM + 'problem = "trap"\nsizes = [20]',

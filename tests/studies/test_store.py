@@ -281,7 +281,7 @@ os._exit(9)
 
 def test_a_driver_that_was_killed_does_not_keep_the_next_one_away(path: Path) -> None:
     run_python(KILLED, path, expected=9)
-    assert {file.name for file in path.parent.iterdir()} >= {"study.db", "study.db-driver"}
+    assert {file.name for file in path.parent.iterdir()} >= {"study.db", "study.db-wal"}
     with Store.open(path) as reader:
         assert len(reader) == 1
     with Store.create(path) as store:
@@ -359,8 +359,8 @@ def make_damaged(path: Path) -> None:
 WRONG = {
     make_text: "is not an SQLite file, or a damaged one; name another file",
     make_foreign: "this SQLite file is not the store of a study",
-    make_newer: "written by a newer harmonium (schema 7; this one reads 2); update harmonium",
-    make_older: "written by an older harmonium (schema 1; this one reads 2); run the study again "
+    make_newer: "written by a newer harmonium (schema 7; this one reads 3); update harmonium",
+    make_older: "written by an older harmonium (schema 1; this one reads 3); run the study again "
     "with a new store",
     make_damaged: "is not an SQLite file, or a damaged one; name another file",
 }
@@ -577,5 +577,5 @@ def test_a_running_driver_is_detected(path: Path) -> None:
         assert is_running(path.parent / ".." / path.parent.name / path.name)
     assert not is_running(path)
     run_python(KILLED, path, expected=9)
-    assert path.with_name("study.db-driver").exists()
+    assert path.with_name("study.db-wal").exists()
     assert not is_running(path)

@@ -142,7 +142,8 @@ class Search(ABC):
             return
         asked_batch = self._batch
         if asked_batch.missing == len(bits) and np.array_equal(bits, asked_batch.bits):
-            told = Batch(asked_batch.bits, fitness.copy())  # what is told belongs to the teller
+            # What is told belongs to the teller.
+            told = Batch(asked_batch.bits, fitness.copy(), missing=0)
             self.receive(told.bits, told.fitness)  # all at once and in order, as a runner tells
             self._batch = told
             return
@@ -169,7 +170,8 @@ class Search(ABC):
 
     def load_all(self, snapshot: Snapshot) -> None:
         """Take over what `save_all` returned."""
-        self._batch = Batch(snapshot.arrays["asked"], snapshot.arrays["told"])
+        asked = snapshot.bits("asked", (None, self.space.length))
+        self._batch = Batch(asked, snapshot.array("told", "float64", (len(asked),)))
         self.load(snapshot.get("state"))
 
 

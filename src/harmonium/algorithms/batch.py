@@ -12,12 +12,17 @@ from harmonium.bits import Bits, Fitness
 class Batch:
     """Asked rows; each is told once, whole or in pieces and in any order."""
 
-    def __init__(self, bits: Bits, fitness: Fitness | None = None) -> None:
+    def __init__(
+        self, bits: Bits, fitness: Fitness | None = None, missing: int | None = None
+    ) -> None:
         self.bits = bits
         """(rows, length); a repaired row stands in the place of the asked one."""
-        self.fitness = np.full(len(bits), np.nan) if fitness is None else fitness
+        if fitness is None:
+            fitness, missing = np.empty(len(bits)), len(bits)
+            fitness.fill(np.nan)
+        self.fitness = fitness
         """NaN where a row was not told yet."""
-        self.missing = len(bits) if fitness is None else int(np.isnan(fitness).sum())
+        self.missing = int(np.isnan(fitness).sum()) if missing is None else missing
         """Number of rows that were not told yet."""
 
     @property

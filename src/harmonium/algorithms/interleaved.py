@@ -13,10 +13,10 @@ import numpy as np
 
 from harmonium.algorithms.base import Search, Status
 from harmonium.algorithms.population import PopulationSearch
-from harmonium.algorithms.replacement import Population
+from harmonium.algorithms.replacement import Population, read_population
 from harmonium.bits import Bits, Fitness
 from harmonium.models import Fitted
-from harmonium.snapshots import Snapshot
+from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 
 if TYPE_CHECKING:
@@ -157,17 +157,26 @@ class InterleavedSearch(Search):
 
     def load(self, snapshot: Snapshot) -> None:
         """Take over the state that `save` returned."""
-        facts, arrays = snapshot.facts, snapshot.arrays
-        self.generation, self.grown = facts["generation"], facts["grown"]
-        self._retired_repairs = facts["retired_repairs"]
-        self._known = Population(arrays["known_bits"], arrays["known_fitness"])
-        columns = (facts["sizes"], facts["turns"], arrays["best"], facts["last_improved"])
+        self.generation = snapshot.fact("generation", int, least=0)
+        self.grown = snapshot.fact("grown", int, least=1)
+        self._retired_repairs = snapshot.fact("retired_repairs", int, least=0)
+        length = self.space.length
+        self._known = read_population(snapshot, "known_bits", "known_fitness", None, length)
+        sizes = snapshot.fact("sizes", list[int])
+        all_turns = snapshot.fact("turns", list[int])
+        last_improved = snapshot.fact("last_improved", list[int])
+        best_fitness = snapshot.array("best", "float64", (len(sizes),))
+        columns = (sizes, all_turns, best_fitness, last_improved)
         levels = []
         for size, turns, best, improved in zip(*columns, strict=True):
             search = self._make_search(size)
             search.load_all(snapshot.get(str(size)))
             levels.append(Level(search, turns, float(best), improved))
-        self.levels, self._level = levels[: facts["active"]], levels[facts["current"]]
+        active = snapshot.fact("active", int, least=0)
+        current = snapshot.fact("current", int, least=0)
+        if max(current + 1, active) > len(levels):
+            raise CheckpointError(f"it has {len(levels)} populations; expected more")
+        self.levels, self._level = levels[:active], levels[current]
 
     def _choose(self) -> Level:
         """Return the smallest population that has a turn left, or a new one twice the largest."""

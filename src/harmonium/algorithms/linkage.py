@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.jit import jit
+from harmonium.snapshots import CheckpointError, Snapshot
 
 _ZERO_DISTANCE = 1e-7
 """Distances below are rounding of 0."""
@@ -27,6 +28,15 @@ class LinkageSets(NamedTuple):
     """The bits of all sets: (members,)."""
     starts: NDArray[np.int64]
     """Where each set begins, and where the last one ends: (sets + 1,)."""
+
+
+def read_sets(snapshot: Snapshot, number: int, length: int) -> LinkageSets:
+    """Return the saved sets of a level, checked: kernels do not check bounds."""
+    members = snapshot.array(f"members/{number}", "int64", (None,), below=length)
+    starts = snapshot.array(f"starts/{number}", "int64", (None,), below=len(members) + 1)
+    if not len(starts) or starts[0] or starts[-1] != len(members) or (np.diff(starts) < 1).any():
+        raise CheckpointError(f"its 'starts/{number}' does not divide the members into sets")
+    return LinkageSets(members, starts)
 
 
 def count_pairs(rows: Bits) -> Counts:

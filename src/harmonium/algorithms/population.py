@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from harmonium.algorithms.base import Search, Status
-from harmonium.algorithms.replacement import REPLACEMENTS, Population
+from harmonium.algorithms.replacement import REPLACEMENTS, Population, read_population
 from harmonium.algorithms.selection import Indices, select, select_pairs
 from harmonium.bits import Bits, Fitness, check_bits
 from harmonium.blas import one_blas_thread
-from harmonium.models import Fitted, Model, Replacement, read_facts
-from harmonium.snapshots import Snapshot
+from harmonium.models import Fitted, Model, Replacement, read_facts, with_check
+from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 
 if TYPE_CHECKING:
@@ -111,14 +111,20 @@ class PopulationSearch(Search):
 
     def load(self, snapshot: Snapshot) -> None:
         """Take over the state that `save` returned."""
-        facts, arrays = snapshot.facts, snapshot.arrays
-        self.generation, self.repairs = facts["generation"], facts["repairs"]
-        self._facts = facts["facts"]
-        self._parents = arrays.get("parents")
-        self._known = Population(arrays["known_bits"], arrays["known_fitness"])
-        if "bits" in arrays:
-            self.population = Population(arrays["bits"], arrays["fitness"])
-        if facts["has_fitted"]:
+        size, length = self.size, self.space.length
+        self.generation = snapshot.fact("generation", int, least=0)
+        self.repairs = snapshot.fact("repairs", int, least=0)
+        facts = snapshot.fact("facts", dict[str, float | None])
+        self._facts = {label: np.nan if fact is None else fact for label, fact in facts.items()}
+        self._known = read_population(snapshot, "known_bits", "known_fitness", None, length)
+        if "bits" in snapshot.arrays:
+            self.population = read_population(snapshot, "bits", "fitness", size, length)
+        if "parents" in snapshot.arrays:
+            self._parents = snapshot.array("parents", "int64", (size // 2,), below=size)
+        expected = size if self.population is None or self._parents is None else size // 2
+        if self.waiting and len(self._batch.bits) != expected:
+            raise CheckpointError(f"it asked {len(self._batch.bits)} rows; expected {expected}")
+        if snapshot.fact("has_fitted", bool):
             self._fitted = self.eda.model.unpack(snapshot.get("fitted").arrays)
 
     def _randomize(self) -> Bits:
@@ -134,9 +140,12 @@ class PopulationSearch(Search):
         with one_blas_thread():
             with self.clock.charge("building"):
                 parents = population.bits[chosen] ^ self.mask
-                fitted = self.eda.model.fit(parents, self._rng("building"), self._fitted)
+                fit = with_check(self.eda.model.fit, self.clock.check)
+                fitted = fit(parents, self._rng("building"), self._fitted)
             with self.clock.charge("sampling"):
-                offspring = fitted.sample(len(parents), self._rng("sampling"))
+                self.clock.check()
+                sample = with_check(fitted.sample, self.clock.check)
+                offspring = sample(len(parents), self._rng("sampling"))
         offspring = _check_sampled(offspring, parents.shape, self.eda.model) ^ self.mask
         facts = read_facts(fitted)
         # Nothing has changed so far: a fit that failed or was interrupted can be asked for again.

@@ -2,7 +2,8 @@
 
 Newcomers climb, join the lowest level, and are mixed level by level with the rows that are there,
 along the sets of a linkage tree learned from that level. A newcomer that a level improved joins the
-next level too. There is no population size to choose: the pyramid grows while the search lasts.
+next level too. After a round of newcomers that brought nothing better, the best solution is shaken.
+There is no population size to choose: the pyramid grows while the search lasts.
 """
 
 from collections.abc import Mapping
@@ -13,25 +14,34 @@ import numpy as np
 from msgspec import Meta
 
 from harmonium.algorithms.base import Algorithm, Search, Status
-from harmonium.algorithms.linkage import LinkageSets, count_pairs, learn_tree, make_sets
+from harmonium.algorithms.linkage import (
+    LinkageSets,
+    count_pairs,
+    learn_tree,
+    make_sets,
+    read_sets,
+)
+from harmonium.algorithms.rules import read_rules
+from harmonium.algorithms.shaking import Champion, propose_shakes
 from harmonium.algorithms.walkers import (
     SAME_EFFECT,
-    Evidence,
     Walkers,
     accept,
     order_sets,
     propose_flips,
     propose_mixes,
+    read_evidence,
+    read_walkers,
     start_evidence,
     start_walkers,
 )
 from harmonium.bits import Bits, Fitness
 from harmonium.blas import one_blas_thread
-from harmonium.models import MODELS, read_linkage
-from harmonium.snapshots import Snapshot
+from harmonium.models import MODELS, read_linkage, with_check
+from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 
-Stage = Literal["start", "climb", "mix"]
+Stage = Literal["start", "climb", "mix", "shake"]
 
 
 @dataclass(frozen=True)
@@ -120,17 +130,16 @@ class PyramidSearch(Search):
         self.stage: Stage = "mix"
         self.level = 0
         """The level that is mixed."""
-        self._free = np.ones(self.space.length, np.bool_)
-        self._free[self.space.places] = False
+        self._rules = read_rules(self.space)
         none = np.empty((0, self.space.length), dtype=np.uint8)
         self._walkers = self._start_walkers(none, np.empty(0), self.rng("newcomers"))
         self._evidence = start_evidence(self.space.length)
         self._before = np.empty(0)
         """Fitness of the walkers before the level."""
-        self._best = -np.inf
-        """Best fitness at which a newcomer has ended."""
+        self._champion = Champion(self.space.length)
+        """The best solution of all rounds."""
         self.confirmations = 0
-        """Newcomers that ended there."""
+        """Newcomers that ended at its fitness."""
         self._known: list[tuple[Bits, float]] = []
         """Solutions that were told and never asked: the next newcomers."""
         self._members: set[bytes] = set()
@@ -149,13 +158,16 @@ class PyramidSearch(Search):
     def propose(self) -> Bits:
         """Return the next candidate of each newcomer: go from stage to stage until there is one."""
         while True:
-            walkers, space = self._walkers, self.space
+            walkers = self._walkers
             if self.stage == "climb":
-                propose_flips(walkers, self._evidence, self._free, space.fewest, space.most)
+                propose_flips(walkers, self._evidence, self._rules)
             elif self.stage == "mix" and self.level < len(self.levels):
                 level = self.levels[self.level]
                 sets = self._learn_sets(level)
-                propose_mixes(walkers, sets, level.rows, self._free, space.fewest, space.most)
+                propose_mixes(walkers, sets, level.rows, self._rules)
+            elif self.stage == "shake":
+                walkers.active[:] = not self._champion.exhausted
+                propose_shakes(walkers, self._champion.bits, self._evidence, self._rules)
             if walkers.active.any():
                 return walkers.candidates[walkers.active]
             self._advance()
@@ -171,12 +183,29 @@ class PyramidSearch(Search):
         elif self.level < len(self.levels):
             self._join(self.level + 1, self._walkers.fitness > self._before)
             self._enter(self.level + 1)
+        elif self.stage == "mix" and self._is_stuck():
+            self.stage = "shake"
+            self._champion.begin()
         else:
+            if self.stage == "shake" and self._champion.end():
+                self._add(len(self.levels) - 1, self._champion.bits[None])
             self._begin_round()
+
+    def _is_stuck(self) -> bool:
+        """Count the newcomers that ended at the best; return whether none has improved it."""
+        fitness, champion = self._walkers.fitness, self._champion
+        best = max(champion.fitness, float(fitness.max(initial=-np.inf)))
+        margin = SAME_EFFECT * (1.0 + abs(best))
+        better = best > champion.fitness
+        if best > champion.fitness + margin:
+            self.confirmations = 0
+        if better:
+            champion.bits, champion.fitness = self._walkers.bits[fitness.argmax()].copy(), best
+        self.confirmations += int((fitness >= best - margin).sum())
+        return self.round > 0 and not better and bool(self.space.free.any())
 
     def _begin_round(self) -> None:
         """Let newcomers start: known solutions first, then random rows."""
-        self._confirm()
         first, most = self.pyramid.first_newcomers, self.pyramid.newcomers
         count = min(first + self.round, max(first, most))
         rng = self.rng("newcomers", self.round)
@@ -189,30 +218,24 @@ class PyramidSearch(Search):
         self.round += 1
         self.stage = "start"
 
-    def _confirm(self) -> None:
-        """Count the newcomers that ended at the best."""
-        fitness = self._walkers.fitness
-        best = max(self._best, float(fitness.max(initial=-np.inf)))
-        margin = SAME_EFFECT * (1.0 + abs(best))
-        if best > self._best + margin:
-            self.confirmations = 0
-        self._best = best
-        self.confirmations += int((fitness >= best - margin).sum())
-
     def _start_walkers(self, bits: Bits, fitness: np.ndarray, rng: np.random.Generator) -> Walkers:
-        return start_walkers(bits, fitness, np.flatnonzero(self._free), rng)
+        return start_walkers(bits, fitness, np.flatnonzero(self.space.free), rng)
 
     def _join(self, level: int, which: np.ndarray) -> None:
-        """Add the solutions of these walkers to a level, those that are new to the pyramid."""
+        """Add the solutions of these walkers to a level."""
+        self._add(level, self._walkers.bits[which])
+
+    def _add(self, level: int, rows: Bits) -> None:
+        """Add rows to a level, those that are new to the pyramid."""
         new = []
-        for walker in np.flatnonzero(which):
-            key = np.packbits(self._walkers.bits[walker]).tobytes()
+        for number, packed in enumerate(np.packbits(rows, axis=1)):
+            key = packed.tobytes()
             if key not in self._members:
                 self._members.add(key)
-                new.append(walker)
+                new.append(number)
         if not new:
             return
-        rows = self._walkers.bits[new]
+        rows = rows[new]
         if level == len(self.levels):
             self.levels.append(Level(rows))
         else:
@@ -220,10 +243,12 @@ class PyramidSearch(Search):
 
     def _enter(self, level: int) -> None:
         """Let all walkers be mixed with a level, if there is one."""
-        self.stage, self.level = "mix", level
         if level == len(self.levels):
+            self.stage, self.level = "mix", level
             return
         sets = self._learn_sets(self.levels[level])
+        # Nothing has changed so far: linkage that is cut short is learned at the next `ask`.
+        self.stage, self.level = "mix", level
         count, total = len(self._before), len(sets.starts) - 1
         self._walkers = self._walkers._replace(
             order=np.tile(np.arange(total), (count, 1)), place=np.zeros(count, np.int64)
@@ -240,12 +265,17 @@ class PyramidSearch(Search):
                 if self.pyramid.linkage == "tree":
                     level.sets = learn_tree(level.counts, len(level.rows), rng)
                 else:
-                    fitted = MODELS.parse(self.pyramid.linkage).fit(level.rows, rng)
+                    fit = with_check(MODELS.parse(self.pyramid.linkage).fit, self.clock.check)
+                    fitted = fit(level.rows, rng)
                     level.sets = make_sets(read_linkage(fitted) or [], self.space.length)
         return level.sets
 
     def receive(self, bits: Bits, fitness: Fitness) -> None:
         """Let the newcomers take candidates that are not worse."""
+        if self.stage == "shake":
+            if self._champion.receive(bits, fitness):
+                self.confirmations = 0
+            return
         self._walkers.candidates[self._walkers.active] = bits  # repaired ones may differ
         accept(self._walkers, self._evidence, fitness)
         if self.stage == "start":
@@ -259,18 +289,17 @@ class PyramidSearch(Search):
                 "confirmations": self.confirmations,
                 "stage": self.stage,
                 "level": self.level,
-                "levels": len(self.levels),
                 "learned": [level.sets is not None for level in self.levels],
             },
             {
                 **_copy("walkers", self._walkers._asdict()),
                 **_copy("evidence", self._evidence._asdict()),
                 "before": self._before,
-                "best": np.array(self._best),
                 "known_bits": np.array([row for row, _ in self._known], dtype=np.uint8),
                 "known_fitness": np.array([value for _, value in self._known]),
             },
         )
+        snapshot.put("champion", self._champion.save())
         for number, level in enumerate(self.levels):
             snapshot.arrays[f"rows/{number}"] = level.rows
             if level.sets is not None:
@@ -280,20 +309,47 @@ class PyramidSearch(Search):
 
     def load(self, snapshot: Snapshot) -> None:
         """Take over the state that `save` returned."""
-        facts, arrays = snapshot.facts, snapshot.arrays
-        self.round, self.stage, self.level = facts["round"], facts["stage"], facts["level"]
-        self._walkers = Walkers(*(arrays[f"walkers/{name}"].copy() for name in Walkers._fields))
-        self._evidence = Evidence(*(arrays[f"evidence/{name}"].copy() for name in Evidence._fields))
-        self._before, self._best = arrays["before"], float(arrays["best"])
-        self.confirmations = facts["confirmations"]
-        values = arrays["known_fitness"].tolist()
-        self._known = list(zip(arrays["known_bits"], values, strict=True))
-        self.levels = [Level(arrays[f"rows/{number}"]) for number in range(facts["levels"])]
+        length = self.space.length
+        self.round = snapshot.fact("round", int, least=0)
+        self.stage = snapshot.fact("stage", Stage)  # type: ignore[arg-type]
+        self.level = snapshot.fact("level", int, least=0)
+        self.confirmations = snapshot.fact("confirmations", int, least=0)
+        learned = snapshot.fact("learned", list[bool])
+        self.levels = [
+            Level(snapshot.bits(f"rows/{number}", (None, length))) for number in range(len(learned))
+        ]
         for number, level in enumerate(self.levels):
             self._members.update(row.tobytes() for row in np.packbits(level.rows, axis=1))
-            if facts["learned"][number]:
-                members, starts = arrays[f"members/{number}"], arrays[f"starts/{number}"]
-                level.sets = LinkageSets(members, starts)
+            if learned[number]:
+                level.sets = read_sets(snapshot, number, length)
+        self._walkers = read_walkers(snapshot, length, self._count_choices())
+        self._evidence = read_evidence(snapshot, length)
+        self._champion.load(snapshot.get("champion"))
+        self._before = snapshot.array("before", "float64", self._walkers.fitness.shape)
+        known = snapshot.array("known_fitness", "float64", (None,))
+        if len(known):  # an empty array has lost its length
+            bits = snapshot.bits("known_bits", (len(known), length))
+            self._known = list(zip(bits, known.tolist(), strict=True))
+        self._check_loaded()
+
+    def _count_choices(self) -> int | None:
+        """Return among how many bits or sets the walkers choose; none if there are no sets."""
+        if self.stage in ("start", "climb"):
+            return self.space.length
+        mixing = self.stage == "mix" and self.level < len(self.levels)
+        sets = self.levels[self.level].sets if mixing else None
+        return None if sets is None else len(sets.starts) - 1
+
+    def _check_loaded(self) -> None:
+        """Raise if walkers, levels and rows under way do not fit together."""
+        walkers, choices = self._walkers, self._count_choices()
+        active = int(walkers.active.sum())
+        if not all(len(level.rows) for level in self.levels):
+            raise CheckpointError("it has a level without rows")
+        if self.stage == "mix" and active and walkers.order.shape[1] != choices:
+            raise CheckpointError("its walkers mix other sets than those of their level")
+        if self.waiting and len(self._batch.bits) != active:
+            raise CheckpointError(f"it asked {len(self._batch.bits)} rows of {active} walkers")
 
 
 def _copy(name: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ from harmonium.algorithms.selection import Indices
 from harmonium.bits import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.models import Replacement
+from harmonium.snapshots import Snapshot
 
 
 class Population(NamedTuple):
@@ -35,6 +36,14 @@ class Population(NamedTuple):
         return Population(
             np.concatenate([self.bits, other.bits]), np.concatenate([self.fitness, other.fitness])
         )
+
+
+def read_population(
+    snapshot: Snapshot, bits: str, fitness: str, rows: int | None, length: int
+) -> Population:
+    """Return the population whose arrays have these names, checked."""
+    read = snapshot.bits(bits, (rows, length))
+    return Population(read, snapshot.array(fitness, "float64", (len(read),)))
 
 
 class Replace(Protocol):

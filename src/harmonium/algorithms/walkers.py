@@ -10,11 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.algorithms.linkage import LinkageSets
+from harmonium.algorithms.rules import Rules, turn
 from harmonium.bits import Bits, Fitness
 from harmonium.jit import jit
+from harmonium.snapshots import Snapshot
 
 MAX_TIES = 0.05
 """Share of flips without effect beyond which a function counts as one with plateaus."""
+
+PLATEAU_PASSES = 3
+"""Passes without a gain after which climbing ends on plateaus."""
+
+AFFECTS = -1
+"""In the evidence: one bit affects the other."""
+
+ENOUGH_EVIDENCE, PLATEAU_EVIDENCE = 1, 4
+"""How often the effect of a bit must have been the same for another to count as one that does not
+affect it: usually, and on plateaus, where bits that affect each other often show the same effect.
+"""
+
+_MOST_EVIDENCE = 100
 
 SAME_EFFECT = 1e-9
 """Relative difference up to which two effects of a flip are the same: rounding of sums."""
@@ -39,8 +54,8 @@ class Walkers(NamedTuple):
     """The order in which a walker tries bits or sets: (walkers, bits or sets)."""
     place: Integers
     """How many of them it has tried."""
-    gained: NDArray[np.bool_]
-    """Whether it has improved in this pass over all bits."""
+    idle: Integers
+    """Passes over all bits since it has improved, with this one."""
     version: Integers
     """How often its bits have changed."""
     tried: Integers
@@ -59,8 +74,8 @@ class Evidence(NamedTuple):
     """What the flips of all walkers have shown: which bits affect each other, and ties."""
 
     pairs: NDArray[np.int8]
-    """0: nothing is known of two bits; 1: the effect of one was the same after the other had
-    changed; 2: it was different after the other alone had changed. (length, length)."""
+    """How often the effect of one bit was the same after another had changed; AFFECTS if it was
+    different after the other alone had changed. (length, length)."""
     flips: Integers
     """Number of flips evaluated, and of those that did not change the fitness: (2,)."""
 
@@ -86,7 +101,7 @@ def start_walkers(
         active=np.isneginf(fitness),
         order=np.tile(free, (count, 1)),
         place=np.full(count, len(free)),
-        gained=np.ones(count, np.bool_),
+        idle=np.zeros(count, np.int64),
         version=np.zeros(count, np.int64),
         tried=np.full((count, length), -1),
         flipped=np.full(count, -1),
@@ -96,8 +111,39 @@ def start_walkers(
     )
 
 
+def read_walkers(snapshot: Snapshot, length: int, choices: int | None) -> Walkers:
+    """Return copies of the saved walkers, checked: kernels do not check bounds.
+
+    `choices` is the number of bits or sets among which they choose, if they still do.
+    """
+    count, width = snapshot.array("walkers/order", "int64", (None, None)).shape
+    wide, bits = (count, length), (count, MAX_VERSIONS_PER_BIT * length)
+    walkers = Walkers(
+        bits=snapshot.bits("walkers/bits", wide),
+        fitness=snapshot.array("walkers/fitness", "float64", (count,)),
+        candidates=snapshot.bits("walkers/candidates", wide),
+        active=snapshot.array("walkers/active", "bool", (count,)),
+        order=snapshot.array("walkers/order", "int64", (count, width), below=choices),
+        place=snapshot.array("walkers/place", "int64", (count,), below=width + 1),
+        idle=snapshot.array("walkers/idle", "int64", (count,), least=0),
+        version=snapshot.array("walkers/version", "int64", (count,), below=2**62),
+        tried=snapshot.array("walkers/tried", "int64", wide, least=-1),
+        flipped=snapshot.array("walkers/flipped", "int64", (count,), below=length, least=-1),
+        deltas=snapshot.array("walkers/deltas", "float64", wide),
+        changes=snapshot.array("walkers/changes", "int64", bits, below=length, least=-1),
+        draws=snapshot.array("walkers/draws", "uint64", (count,)),
+    )
+    return Walkers._make(array.copy() for array in walkers)
+
+
+def read_evidence(snapshot: Snapshot, length: int) -> Evidence:
+    """Return a copy of the saved evidence, checked."""
+    pairs = snapshot.array("evidence/pairs", "int8", (length, length), least=AFFECTS)
+    return Evidence(pairs.copy(), snapshot.array("evidence/flips", "int64", (2,), least=0).copy())
+
+
 @jit
-def _draw(walkers: Walkers, walker: int, below: int) -> int:
+def draw(walkers: Walkers, walker: int, below: int) -> int:
     """Return a random integer from 0 to below - 1 (splitmix64)."""
     walkers.draws[walker] += np.uint64(0x9E3779B97F4A7C15)
     word = walkers.draws[walker]
@@ -111,26 +157,29 @@ def _draw(walkers: Walkers, walker: int, below: int) -> int:
 def _shuffle(walkers: Walkers, walker: int) -> None:
     order = walkers.order[walker]
     for last in range(len(order) - 1, 0, -1):
-        other = _draw(walkers, walker, last + 1)
+        other = draw(walkers, walker, last + 1)
         order[last], order[other] = order[other], order[last]
 
 
 @jit
-def _is_known(walkers: Walkers, evidence: Evidence, walker: int, bit: int) -> bool:
-    """Whether a flip would fail again: it was worse, and no bit that affects it has changed since.
+def has_plateaus(evidence: Evidence) -> bool:
+    """Whether many flips did not change the fitness."""
+    plateaus: bool = evidence.flips[1] > MAX_TIES * evidence.flips[0]
+    return plateaus
 
-    On plateaus bits that affect each other often show the same effect, and nothing is presumed.
-    """
+
+@jit
+def _is_known(walkers: Walkers, evidence: Evidence, walker: int, bit: int) -> bool:
+    """Whether a flip would fail again: it was worse, and no bit that affects it has changed."""
     tried, version = walkers.tried[walker, bit], walkers.version[walker]
     if tried == version:
         return True
     if tried < 0 or walkers.deltas[walker, bit] >= 0.0 or version > walkers.changes.shape[1]:
         return False
-    if evidence.flips[1] > MAX_TIES * evidence.flips[0]:
-        return False
+    enough = PLATEAU_EVIDENCE if has_plateaus(evidence) else ENOUGH_EVIDENCE
     for number in range(tried, version):
         changed = walkers.changes[walker, number]
-        if changed < 0 or evidence.pairs[bit, changed] != 1:
+        if changed < 0 or evidence.pairs[bit, changed] < enough:
             return False
     walkers.tried[walker, bit] = version
     return True
@@ -150,31 +199,31 @@ def _note_effect(walkers: Walkers, evidence: Evidence, walker: int, bit: int, de
         changed = walkers.changes[walker, number]
         if changed < 0:
             continue
-        if same and evidence.pairs[bit, changed] == 0:
-            evidence.pairs[bit, changed] = evidence.pairs[changed, bit] = 1
+        if same and 0 <= evidence.pairs[bit, changed] < _MOST_EVIDENCE:
+            evidence.pairs[bit, changed] += 1
+            evidence.pairs[changed, bit] = evidence.pairs[bit, changed]
         elif not same and version - tried == 1:
-            evidence.pairs[bit, changed] = evidence.pairs[changed, bit] = 2
+            evidence.pairs[bit, changed] = evidence.pairs[changed, bit] = AFFECTS
 
 
 @jit
-def propose_flips(
-    walkers: Walkers, evidence: Evidence, free: NDArray[np.bool_], fewest: int, most: int
-) -> None:
+def propose_flips(walkers: Walkers, evidence: Evidence, rules: Rules) -> None:
     """Flip the next bit of each active walker, in random order, pass after pass.
 
-    A flip that is known to fail is not repeated. A walker stops after a pass that
-    brought no gain. Where a flip would break the bounds on ones, it becomes a swap with a random
-    bit.
+    A flip that is known to fail is not repeated. A walker stops after a pass that brought no gain,
+    on plateaus after a few of them. Where a flip would break the bounds on ones, it becomes a swap
+    with a random bit; in a group, the one moves to the bit.
     """
     count, length = walkers.order.shape
+    patience = PLATEAU_PASSES if has_plateaus(evidence) else 1
     for walker in range(count):
         ones = int(walkers.bits[walker].sum())
         while walkers.active[walker]:
             if walkers.place[walker] == length:
-                if length == 0 or not walkers.gained[walker]:
+                if length == 0 or walkers.idle[walker] >= patience:
                     walkers.active[walker] = False
                     break
-                walkers.gained[walker] = False
+                walkers.idle[walker] += 1
                 walkers.place[walker] = 0
                 _shuffle(walkers, walker)
             bit = walkers.order[walker, walkers.place[walker]]
@@ -183,25 +232,30 @@ def propose_flips(
                 continue
             candidate = walkers.candidates[walker]
             candidate[:] = walkers.bits[walker]
-            candidate[bit] ^= 1
-            walkers.flipped[walker] = bit
+            grouped = rules.group[bit] >= 0
+            if grouped and candidate[bit]:
+                continue  # moving the one to another bit is the flip of that bit
+            turn(candidate, bit, rules)
+            walkers.flipped[walker] = -1 if grouped else bit
+            if grouped:
+                break
             after = ones + (1 if candidate[bit] else -1)
-            if after < fewest or after > most:
+            if after < rules.fewest or after > rules.most:
                 walkers.flipped[walker] = -1
-                if not _swap_back(walkers, walker, bit, free):
+                if not _swap_back(walkers, walker, bit, rules):
                     continue
             break
 
 
 @jit
-def _swap_back(walkers: Walkers, walker: int, bit: int, free: NDArray[np.bool_]) -> bool:
-    """Flip a random free bit the other way; return whether there is one."""
+def _swap_back(walkers: Walkers, walker: int, bit: int, rules: Rules) -> bool:
+    """Flip a random loose bit the other way; return whether there is one."""
     candidate = walkers.candidates[walker]
     length, value = len(candidate), candidate[bit]
-    first = _draw(walkers, walker, length)
+    first = draw(walkers, walker, length)
     for offset in range(length):
         other = (first + offset) % length
-        if other != bit and free[other] and candidate[other] == value:
+        if other != bit and rules.loose[other] and candidate[other] == value:
             candidate[other] ^= 1
             return True
     return False
@@ -218,17 +272,11 @@ def order_sets(walkers: Walkers, sets: LinkageSets) -> None:
 
 
 @jit
-def propose_mixes(
-    walkers: Walkers,
-    sets: LinkageSets,
-    donors: Bits,
-    free: NDArray[np.bool_],
-    fewest: int,
-    most: int,
-) -> None:
+def propose_mixes(walkers: Walkers, sets: LinkageSets, donors: Bits, rules: Rules) -> None:
     """Copy the next set of bits from a random donor that differs there, for each active walker.
 
-    A walker stops after its last set. Surplus or missing ones are then moved outside the set.
+    A walker stops after its last set. A group is copied as a whole if one of its bits is. Surplus
+    or missing ones are then moved outside the set.
     """
     count, total = walkers.order.shape
     picks = np.arange(len(donors))
@@ -250,11 +298,12 @@ def propose_mixes(
             candidate[:] = walkers.bits[walker]
             for bit in members:
                 candidate[bit] = donors[donor, bit]
-            walkers.flipped[walker] = members[0] if single else -1
-            ones = int(candidate.sum())
-            if ones < fewest or ones > most:
-                walkers.flipped[walker] = -1
-                _balance(walkers, walker, members, free, min(max(ones, fewest), most) - ones)
+                if rules.group[bit] >= 0 and candidate[bit] != walkers.bits[walker, bit]:
+                    single = False
+                    for other in np.flatnonzero(rules.group == rules.group[bit]):
+                        candidate[other] = donors[donor, other]
+            balanced = balance(walkers, walker, members, rules)
+            walkers.flipped[walker] = members[0] if single and not balanced else -1
             break
 
 
@@ -265,7 +314,7 @@ def _find_donor(
     """Return a random donor that differs from the walker in the set, -1 if none does."""
     bits = walkers.bits[walker]
     for number in range(len(picks)):
-        other = number + _draw(walkers, walker, len(picks) - number)
+        other = number + draw(walkers, walker, len(picks) - number)
         picks[number], picks[other] = picks[other], picks[number]
         for bit in members:
             if donors[picks[number], bit] != bits[bit]:
@@ -274,26 +323,33 @@ def _find_donor(
 
 
 @jit
-def _balance(
-    walkers: Walkers, walker: int, members: Integers, free: NDArray[np.bool_], missing: int
-) -> None:
-    """Add missing ones or remove surplus ones at random free bits, inside the set only at last."""
+def balance(walkers: Walkers, walker: int, members: Integers, rules: Rules) -> bool:
+    """Move the candidate back into the bounds on ones; return whether that was necessary.
+
+    Missing ones are added, or surplus ones removed, at random loose bits, those of the given set
+    last.
+    """
     candidate = walkers.candidates[walker]
+    ones = int(candidate.sum())
+    missing = min(max(ones, rules.fewest), rules.most) - ones
+    if missing == 0:
+        return False
     length, value = len(candidate), 1 if missing > 0 else 0
     inside = np.zeros(length, np.bool_)
     inside[members] = True
     for allowed in (False, True):
-        first = _draw(walkers, walker, length)
-        step = 1 + _draw(walkers, walker, length)
+        first = draw(walkers, walker, length)
+        step = 1 + draw(walkers, walker, length)
         while _common_divisor(step, length) > 1:
-            step = 1 + _draw(walkers, walker, length)
+            step = 1 + draw(walkers, walker, length)
         for number in range(length):
             if missing == 0:
-                return
+                return True
             bit = (first + number * step) % length
-            if free[bit] and candidate[bit] != value and (allowed or not inside[bit]):
+            if rules.loose[bit] and candidate[bit] != value and (allowed or not inside[bit]):
                 candidate[bit] = value
                 missing += -1 if value else 1
+    return True
 
 
 @jit
@@ -316,7 +372,8 @@ def accept(walkers: Walkers, evidence: Evidence, values: Fitness) -> None:
             _note_effect(walkers, evidence, walker, bit, delta)
             walkers.deltas[walker, bit] = delta
         if delta >= 0:
-            walkers.gained[walker] |= delta > 0
+            if delta > 0:
+                walkers.idle[walker] = 0
             walkers.bits[walker] = walkers.candidates[walker]
             walkers.fitness[walker] = values[number]
             if version < walkers.changes.shape[1]:

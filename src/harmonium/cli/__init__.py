@@ -1,6 +1,6 @@
 """The command line: parse, call, print; no logic of its own.
 
-Exit codes: 0 done, 1 interrupted, 2 bad input, 3 rows of a study failed.
+Exit codes: 0 done, 1 interrupted, 2 bad input, 3 rows of a study failed, 4 an engine was lost.
 """
 
 import io

@@ -1,5 +1,7 @@
 """`harmonium bisect`: the smallest population with which all runs are solved."""
 
+import shlex
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +14,7 @@ from harmonium.algorithms import Algorithm
 from harmonium.cli import options as o
 from harmonium.cli.results import name_algorithms
 from harmonium.cli.solve import make_algorithms, select_given
-from harmonium.cli.study import carry_out
+from harmonium.cli.study import ENGINE_LOST, INTERRUPTED, carry_out
 from harmonium.problems import PROBLEMS
 from harmonium.registry import importable
 from harmonium.specs import SpecError, format_spec
@@ -58,7 +60,8 @@ def bisect(
 ) -> int:
     """Find the smallest population with which all runs solve PROBLEM, by bisection.
 
-    Exit codes: 0 found or not, 1 interrupted, 2 bad input, 3 a run raised an error.
+    Exit codes: 0 found or not, 1 interrupted, 2 bad input, 3 a run raised an error, 4 the Dask
+    scheduler was lost.
     """
     if problem is None:
         raise SpecError("no problem is given; see `harmonium problems`")
@@ -67,12 +70,19 @@ def bisect(
         algorithms = make_algorithms(algorithm or [], model, settings)
     plan = Bisect(start, tolerance, max_population, confirm=confirm)
     study = _make_study(problem, runs, algorithms, plan, seed)
-    with tempfile.TemporaryDirectory(prefix="harmonium-") as folder:
-        path = store or Path(folder) / "bisect.db"
-        again = "the same command" if store else "the same command, with --store to keep trials"
-        show = _print_rows if as_json else None
-        kept = store is not None
-        return carry_out(study, path, engine, workers, scheduler, again, kept=kept, show=show)
+    show = _print_rows if as_json else None
+    if store is not None:
+        return carry_out(study, store, engine, workers, scheduler, "the same command", show=show)
+    folder = Path(tempfile.mkdtemp(prefix="harmonium-"))
+    path, continued = folder / "bisect.db", False
+    again = f"the same command with --store {shlex.quote(str(path))}"
+    try:
+        code = carry_out(study, path, engine, workers, scheduler, again, kept=False, show=show)
+        continued = code in (INTERRUPTED, ENGINE_LOST)
+    finally:
+        if not continued:
+            shutil.rmtree(folder, ignore_errors=True)
+    return code
 
 
 def _make_study(

@@ -2,12 +2,12 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,19 @@ from harmonium import optimize as library
 from harmonium.cli import options as o
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
+from harmonium.interrupts import ends_as_interrupts, ignore_interrupts
 from harmonium.options import Options
 from harmonium.problems import PROBLEMS
 from harmonium.registry import find_object, importable
 from harmonium.runs import EvaluationError, Result
-from harmonium.runs.checkpoint import UnfinishedCheckpointError
+from harmonium.runs.checkpoint import ExistingCheckpointError
 from harmonium.runs.command import parse_command
-from harmonium.runs.function import WORST_HINT
+from harmonium.runs.function import BATCH_HINT, WORST_HINT
 from harmonium.specs import SpecError, parse_scalar
 from harmonium.studies.engines import count_cores
+
+GRACE_SECONDS = 1.0
+"""Time that a worker process has to end by itself."""
 
 
 def optimize(
@@ -46,18 +50,23 @@ def optimize(
     timeout: o.TimeoutOption = None,
     on_error: o.OnErrorOption = None,
     cache: o.CacheOption = None,
+    noise: o.NoiseOption = None,
     initial: o.InitialOption = None,
     fixed: o.FixedOption = None,
     subset_size: o.SubsetSizeOption = None,
+    exactly_one: o.ExactlyOneOption = None,
     checkpoint: o.CheckpointOption = None,
     resume: o.ResumeOption = None,
     log: o.LogOption = None,
     report: o.ReportOption = None,
     as_json: o.JsonOption = False,
     progress: o.ProgressOption = None,
+    progress_lines: o.ProgressLinesOption = False,
 ) -> int:
     """Find the best bits of FUNCTION or of a program; `solve` is for named problems."""
     given = {name: value for name, value in locals().items() if value is not None}
+    if progress_lines:
+        given["progress"] = "lines"
     o.check_report(report)
     task = Task(function, command, timeout, workers, report, as_json)
     task.check()
@@ -133,14 +142,30 @@ def read_subset_size(text: str) -> int | tuple[int, int]:
     return (int(found[1]), int(found[2])) if found[2] else int(found[1])
 
 
+def read_exactly_one(texts: list[str]) -> list[tuple[int, ...]]:
+    """Read groups of bits: 0,1,2."""
+    for text in texts:
+        if not re.fullmatch(r"\d+(,\d+)*", text):
+            raise SpecError(f"--exactly-one is {text!r}; expected bits, such as 0,1,2")
+    return [tuple(map(int, text.split(","))) for text in texts]
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     **{field.name: lambda value: value for field in fields(Options)},
     "population": parse_scalar,
     "initial": read_initial,
     "fixed": read_fixed,
     "subset_size": read_subset_size,
+    "exactly_one": read_exactly_one,
 }
 """How the text of each option of the library is read."""
+
+
+_HINTS = {
+    WORST_HINT: "use --on-error worst to continue",
+    BATCH_HINT: "use --batch if the function takes all rows at once",
+}
+"""Hints of the library in the words of the command line."""
 
 
 @dataclass(frozen=True)
@@ -171,38 +196,56 @@ class Task:
 
     def carry_out(self, search: Callable[..., Result], settings: Mapping[str, Any]) -> int:
         """Search, show the result and return the exit code."""
-        with importable(Path.cwd()), plain_errors():
-            called = self._find()
+        with importable(Path.cwd()), plain_errors(), ends_as_interrupts():
             try:
-                with _open_executor(self.command is not None, self.workers) as executor:
+                with self._open() as (called, executor):
                     result = search(called, executor=executor, **settings)
             except EvaluationError as error:
                 complain(self._explain(error))
                 if isinstance(error.result, Result):
                     self._show(error.result)
                 return 2
-            except UnfinishedCheckpointError:
-                path = settings["checkpoint"]
+            except ExistingCheckpointError as error:
+                path, what = settings["checkpoint"], str(error).partition(";")[0]
                 raise SpecError(
-                    f"{path}: holds a search that has not ended; continue with --resume {path}, or"
-                    " delete the file"
+                    f"{what}; continue with --resume {path}, delete the file, or choose another"
                 ) from None
             self._show(result)
         return 1 if result.stopped_by == "interrupted" else 0
 
-    def _find(self) -> Callable[..., Any]:
+    @contextmanager
+    def _open(self) -> Iterator[tuple[Callable[..., Any], Executor | None]]:
+        """Yield what is called, and its workers: threads for programs, processes for functions.
+
+        What still runs at the end is not waited for: the search has dropped it.
+        """
+        workers = self.workers or 1
         if self.command is not None:
-            return parse_command(self.command, self.timeout)
-        return find_object(self.name)
+            program = parse_command(self.command, self.timeout)
+            threads = ThreadPoolExecutor(self.workers or count_cores())
+            try:
+                yield program, threads
+            finally:
+                threads.shutdown(wait=False, cancel_futures=True)
+                program.stop()
+        elif workers == 1:
+            yield find_object(self.name), None
+        else:
+            called, spawn = find_object(self.name), get_context("spawn")
+            others = set(active_children())
+            processes = ProcessPoolExecutor(workers, spawn, initializer=ignore_interrupts)
+            try:
+                yield called, processes
+            finally:
+                processes.shutdown(wait=False, cancel_futures=True)
+                for process in set(active_children()) - others:
+                    process.join(GRACE_SECONDS)
+                    process.kill()
 
     def _explain(self, error: EvaluationError) -> str:
         """Return why a call failed, and what to do about it on the command line."""
-        if not error.hint.startswith(WORST_HINT):
-            return str(error)
-        words = f"{error.reason}; use --on-error worst to continue"
-        if error.hint != WORST_HINT and self.command is None:
-            words += ", or --batch if the function takes all rows at once"
-        return words
+        hint = _HINTS.get(error.hint, error.hint)
+        return f"{error.reason}; {hint}" if hint else error.reason
 
     def _show(self, result: Result) -> None:
         if self.as_json:
@@ -215,12 +258,3 @@ class Task:
 
             write_result_report(self.report, result, self.name)
             messages().print(f"report: {self.report}", soft_wrap=True)
-
-
-def _open_executor(program: bool, workers: int | None) -> AbstractContextManager[Executor | None]:
-    """Return workers for the calls: threads for programs, processes for functions."""
-    if program:
-        return ThreadPoolExecutor(workers or count_cores())
-    if workers is None or workers == 1:
-        return nullcontext()
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))

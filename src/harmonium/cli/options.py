@@ -228,6 +228,14 @@ SubsetSizeOption = Annotated[
         metavar="N or N-M",
     ),
 ]
+ExactlyOneOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Bits of which exactly one is one, as in 0,1,2; repeat for more groups.",
+        rich_help_panel=SPACE_PANEL,
+        metavar="BITS",
+    ),
+]
 
 # How the function is called.
 
@@ -279,8 +287,17 @@ CacheOption = Annotated[
     bool | None,
     typer.Option(
         "--cache/--no-cache",
-        help="Serve rows seen before from a cache; not for noisy functions.",
+        help="Serve rows seen before from a cache.",
         show_default="--cache",
+        rich_help_panel=CALL_PANEL,
+    ),
+]
+NoiseOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--noise",
+        help="The function is noisy: call promising rows again, and report a mean with its standard"
+        " error.",
         rich_help_panel=CALL_PANEL,
     ),
 ]
@@ -333,6 +350,15 @@ ProgressOption = Annotated[
         "--progress/--no-progress",
         help="Show a line of progress on standard error.",
         show_default="if it is a terminal",
+        rich_help_panel=FILE_PANEL,
+    ),
+]
+
+ProgressLinesOption = Annotated[
+    bool,
+    typer.Option(
+        "--progress-lines",
+        help="Print a plain line of progress every ten seconds, also if there is no terminal.",
         rich_help_panel=FILE_PANEL,
     ),
 ]

@@ -14,6 +14,8 @@ from harmonium.cli.study_tables import describe_progress, show_failures, show_st
 from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.files import write_atomically
+from harmonium.format import escape
+from harmonium.interrupts import ends_as_interrupts
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
 from harmonium.studies.database import is_running
@@ -22,24 +24,21 @@ from harmonium.studies.driver import (
     Stopped,
     bind,
     compile_study,
-    read_rows,
     read_walks,
     uncollected,
 )
-from harmonium.studies.engines import check_engine, open_engine
-from harmonium.studies.export import (
-    Index,
-    Table,
-    list_cases,
-    list_laws,
-    list_rows,
-    list_traces,
-    list_trials,
-)
-from harmonium.studies.scaling import fit_laws
+from harmonium.studies.engines import EngineLost, check_engine, open_engine
+from harmonium.studies.export import Table, list_table, list_traces, list_trials
+from harmonium.studies.index import Index
 from harmonium.studies.store import Store, StoreError
 from harmonium.studies.summary import Row, summarize
 from harmonium.studies.tables import write_csv, write_json
+from harmonium.studies.trust import list_modules
+
+TrustOption = Annotated[
+    bool,
+    typer.Option("--trust", help="Import the modules that the store names, without asking."),
+]
 
 app = typer.Typer(no_args_is_help=True, help="Run studies of many trials and read their stores.")
 
@@ -64,7 +63,8 @@ def run_study(
 ) -> int:
     """Run the study of FILE, as far as it is not in its store yet, and show the result.
 
-    Exit codes: 0 finished, 1 interrupted, 2 bad input, 3 finished, but runs raised errors.
+    Exit codes: 0 finished, 1 interrupted, 2 bad input, 3 finished, but runs raised errors, 4 the
+    Dask scheduler was lost.
     """
     study = load_study(file)
     path = store or Path(file.with_suffix(".db").name)
@@ -74,6 +74,10 @@ def run_study(
     again = shlex.join(["harmonium", "study", "run", str(file), *given])
     return carry_out(study, path, engine, workers, scheduler, again, retry_failed=retry_failed)
 
+
+INTERRUPTED = 1
+ENGINE_LOST = 4
+"""Exit codes of a study that is to be continued."""
 
 Show = Callable[[Study, Sequence[Row]], None]
 """Prints the result of a study that has ended."""
@@ -93,16 +97,18 @@ def carry_out(
 ) -> int:
     """Run a study on its store, show its progress and its result; return the exit code.
 
-    `again` is the command that continues; a store that is not `kept` is not mentioned.
+    `again` is the command that continues. A store that is not `kept` is needed only for that.
     """
     if scheduler is not None and engine == "processes":
         engine = "dask"
     check_engine(engine, workers, scheduler)
-    with Store.create(path) as store:
+    with ends_as_interrupts(), Store.create(path) as store:
         remark = bind(study, store)
         driver = Driver(study, store, retry_failed=retry_failed)
         if remark:
             complain(remark)
+        if driver.damage:
+            complain(f"{path}: {driver.damage}; their trials are run again")
         try:
             if driver.finished:
                 complain(f"nothing is left to run: {driver.reused:,} trials are stored in {path}")
@@ -110,10 +116,13 @@ def carry_out(
                 _run(driver, engine, workers, scheduler)
         except (Stopped, KeyboardInterrupt):
             complain(
-                f"stopped; {driver.ran:,} trials were run{f' and are stored in {path}' * kept}; "
+                f"stopped; {driver.ran:,} trials were run and are stored in {path}; "
                 f"{describe_progress(summarize(driver.walks))}. To continue: {again}"
             )
-            return 1
+            return INTERRUPTED
+        except EngineLost as error:
+            complain(str(error))
+            return ENGINE_LOST
     rows = summarize(driver.walks)
     (show or _show_tables)(study, rows)
     return 3 if _report_failures(rows, path if kept else None) else 0
@@ -137,21 +146,50 @@ def show_status(
     failures: Annotated[
         bool, typer.Option("--failures", help="Show the traceback of each trial that failed.")
     ] = False,
+    trust: TrustOption = False,
 ) -> int:
     """Show how far a study is and what it has found so far; it may still run."""
-    with open_store(store) as opened:
-        study, rows = read_rows(opened)
-        output().print(show_study(study, rows, len(opened), running=is_running(store)))
+    running = is_running(store)
+    with open_store(store, trust) as opened:
+        study, outcomes = read_walks(opened)
+        rows = summarize(outcomes)
+        output().print(show_study(study, rows, opened.count_intact(), running=running))
         if failures:
             show_failures(opened, output())
+        report_damage(opened)
     _report_failures(rows, store)
     return 0
 
 
-def open_store(path: Path) -> Store:
-    """Open a store for reading."""
+@contextmanager
+def open_store(path: Path, trust: bool) -> Iterator[Store]:
+    """Open a store for reading, if it names no modules or the user trusts them."""
     check_store(path)
-    return Store.open(path)
+    with Store.open(path) as store:
+        if not trust:
+            _ask_for_trust(store)
+        yield store
+
+
+def _ask_for_trust(store: Store) -> None:
+    """Raise if a store names modules and the user does not want them to be imported."""
+    modules = list_modules(store)
+    if not modules:
+        return
+    folder = store.describe().get("folder")
+    where = f" from {folder}" if folder else ""
+    words = f"{store.path}: names modules, which are imported{where}: {', '.join(modules)}"
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None:
+        if typer.confirm(escape(f"{words}. Run their code?"), err=True):
+            return
+        raise SpecError(f"{store.path}: is not trusted, and was not read")
+    raise SpecError(f"{words}; if you trust them and the store, add --trust")
+
+
+def report_damage(store: Store) -> None:
+    """Say which rows were found damaged by reading a store."""
+    if store.damage:
+        complain(f"{store.path}: {store.damage}; `harmonium study run` runs their trials again")
 
 
 def check_store(path: Path) -> None:
@@ -180,7 +218,9 @@ def export_study(
         Table,
         typer.Option(
             help="A row for each trial; for each step of each trial; for each problem instance and "
-            "algorithm; for each problem size and algorithm; or for each scaling law."
+            "algorithm; for each problem size and algorithm; for each two algorithms at a size; "
+            "for each scaling law; for each improvement of the best of each run; for each target; "
+            "for each budget; for each step of an ECDF; or for each instance of a profile."
         ),
     ] = "trials",
     everything: Annotated[
@@ -193,17 +233,22 @@ def export_study(
         Path | None,
         typer.Option("-o", "--output", help="The file to write.", show_default="standard output"),
     ] = None,
+    trust: TrustOption = False,
 ) -> int:
     """Write the tables of a study to a file or to standard output."""
+    if out is None and sys.stdout is None:
+        raise SpecError("standard output is closed; choose a file with -o")
     if everything and what not in ("trials", "traces"):
         raise SpecError(f"--all is for --what trials and traces; {what} has no other rows")
     if out is not None and out.exists() and out.samefile(store):
         raise SpecError(f"{out}: is the store itself; choose another file with -o")
     write = write_csv if form == "csv" else write_json
-    with uncollected(), open_store(store) as opened, opened.frozen():
+    with uncollected(), open_store(store, trust) as opened, opened.frozen():
         index = _make_index(opened) if what in ("trials", "traces") else None
         with nullcontext(sys.stdout) if out is None else _create(out) as file:
             write(_list(what, opened, index, everything), file)
+            file.flush()
+        report_damage(opened)
     if index is not None and index.left_out:
         complain(
             f"{len(index.left_out):,} trials are not part of the study in its present form and are "
@@ -221,11 +266,7 @@ def _list(
             return list_trials(store, index, stale=everything)
         case "traces":
             return list_traces(store, index, stale=everything)
-        case "cases":
-            return list_cases(read_walks(store)[1])
-        case "summary":
-            return list_rows(read_rows(store)[1])
-    return list_laws(fit_laws(read_rows(store)[1]))
+    return list_table(what, read_walks(store)[1], store)
 
 
 def _make_index(store: Store) -> Index | None:
@@ -233,7 +274,7 @@ def _make_index(store: Store) -> Index | None:
     try:
         return Index(read_walks(store)[1])
     except SpecError as error:
-        complain(f"{error}; all trials are written, without name, family, counted and current")
+        complain(f"{error}; all trials are written, without names, families and states")
         return None
 
 

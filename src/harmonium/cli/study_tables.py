@@ -1,7 +1,7 @@
 """Tables and sentences about a study, on the terminal."""
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from rich import box
@@ -10,12 +10,18 @@ from rich.table import Table
 from rich.text import Text
 
 from harmonium.format import format_count, format_seconds
-from harmonium.studies.export import flatten, name_state
+from harmonium.studies.comparisons import Comparison, compare_rows
+from harmonium.studies.export import flatten
+from harmonium.studies.index import name_state
 from harmonium.studies.prose import (
+    choose_comparisons,
     choose_prices,
     describe_crossing,
     describe_price,
     format_estimate,
+    format_p_value,
+    format_ratio,
+    is_too_wide,
 )
 from harmonium.studies.scaling import Law, find_crossings, find_prices, fit_laws
 from harmonium.studies.store import Store
@@ -26,7 +32,7 @@ from harmonium.studies.summary import Metric, Row
 def show_study(
     study: Study, rows: Sequence[Row], trials: int | None = None, *, running: bool = False
 ) -> Group:
-    """Return head, rows, scaling laws, crossings and prices."""
+    """Return head, rows, comparisons, scaling laws, crossings and prices."""
     head = f"{study.name}: seed {study.seed}, {describe_progress(rows)}"
     parts: list[Any] = [Text(head if trials is None else f"{head}; {trials:,} trials stored")]
     repeated = any(row.plan == "runs" for row in rows)
@@ -38,9 +44,13 @@ def show_study(
         for row in rows
         if row.state != "done" and row.reason
     ]
+    comparisons = choose_comparisons(compare_rows(rows))
+    if comparisons:
+        parts += [_list_comparisons(comparisons), Text(_COMPARISONS)]
     laws = fit_laws(rows)
     if laws:
-        parts += [_list_laws(laws), Text(_LAWS)]
+        wide = any(is_too_wide(law.exponent) for law in laws)
+        parts += [_list_laws(laws), Text(f"{_LAWS} {_WIDE}" if wide else _LAWS)]
     sentences = [
         *map(describe_crossing, find_crossings(laws)),
         *map(describe_price, choose_prices(find_prices(rows))),
@@ -90,7 +100,7 @@ def show_failures(store: Store, console: Console) -> None:
 
 _MEANS = (
     "Means over runs, or over instances if there are several; ±: half of a 95 % interval by"
-    " bootstrap"
+    " Student's t on logarithms"
 )
 _BISECTED = (
     f"{_MEANS}, given the population found (none of fewer than 4). Population 60 (>56): all runs"
@@ -101,10 +111,16 @@ _REPEATED = (
     " that do not solve it are repeated; the evaluations of all runs divided by the solved runs."
 )
 _CUT = "* A ceiling was reached before the tolerance: the population may be larger than needed."
-_LAWS = (
-    "Exponents e of value = c·n^e ± half of a 95 % interval by bootstrap (in the paper, of its RBM"
-    " and BOA, with its own settings)."
+_COMPARISONS = (
+    "At the largest size: mean cost of the first, as a multiple of the second's; A12: chance that"
+    " the first costs less; p: Wilcoxon's signed-rank test on pairs with the same seed or instance,"
+    " after Holm's correction. A difference is clear if p < 0.05; fewer than 6 pairs never suffice."
 )
+_LAWS = (
+    "Exponents e of value = c·n^e ± half of a 95 % interval by Student's t over the sizes (the"
+    " paper's, for algorithms with the paper's own setting)."
+)
+_WIDE = "Too wide: the interval says nothing about the growth; measure more sizes."
 
 
 def list_rows(rows: Sequence[Row], *, running: bool = False) -> Table:
@@ -146,6 +162,35 @@ def _list_figures(row: Row, running: bool) -> list[str | Text]:
     ]
 
 
+def _list_comparisons(comparisons: Sequence[Comparison]) -> Table:
+    """Return a line for each two algorithms, with each cost side by side."""
+    costs = {"evaluations": "evaluations", "expected_evaluations": "expected", "cpu_total": "CPU"}
+    shown = {one.cost for one in comparisons}
+    chosen = [cost for cost in costs if cost in shown]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("comparison", overflow="fold", min_width=14)
+    for cost in chosen:
+        for name in (costs[cost], "A12", "p"):
+            table.add_column(name, justify="right", no_wrap=True)
+    groups: dict[str, dict[str, dict[str, Comparison]]] = {}
+    for one in comparisons:
+        given = "" if one.population is None else f", population {one.population}"
+        lines = groups.setdefault(f"{one.family}, n = {one.size}{given}", {})
+        lines.setdefault(f"  {one.name} : {one.other}", {})[one.cost] = one
+    for title, lines in groups.items():
+        table.add_row(Text(title))
+        for pair, by_cost in lines.items():
+            cells = (_format_comparison(by_cost.get(cost)) for cost in chosen)
+            table.add_row(Text(pair), *chain.from_iterable(cells))
+    return table
+
+
+def _format_comparison(one: Comparison | None) -> tuple[str, str, str]:
+    if one is None:
+        return "–", "", ""
+    return format_ratio(one), f"{one.a12:.2f}", format_p_value(one.p_holm)
+
+
 def _list_laws(laws: Sequence[Law]) -> Table:
     metrics: dict[Metric, str] = {
         "evaluations": "evaluations",
@@ -173,4 +218,5 @@ def _format_law(law: Law | None) -> str:
     beside = "" if law.paper is None else f" ({law.paper:.1f})"
     wide = (law.exponent.high - law.exponent.low) / 2
     spread = f"±{wide:.2f}" if law.exponent.known else ""
+    spread += " too wide" if is_too_wide(law.exponent) else ""
     return f"{law.exponent.mean:.2f}{spread}{beside}"

@@ -7,28 +7,43 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 import harmonium
+from harmonium.format import escape, one_line
 from harmonium.specs import SpecError
 
 PACKAGE = Path(harmonium.__file__).parent
 
 
+class _SafeConsole(Console):
+    """A console that escapes the texts it is given; its own control codes are kept."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(escape(segment.text), segment.style)
+
+
 def output() -> Console:
     """Return the console for results: standard output; user text is never read as markup."""
-    return Console(markup=False, highlight=False, emoji=False)
+    return _SafeConsole(markup=False, highlight=False, emoji=False)
 
 
 def messages() -> Console:
     """Return the console for progress and remarks: standard error."""
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+    return _SafeConsole(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 def complain(message: str) -> None:
     """Print one line, unwrapped, about what is wrong."""
-    one_line = " ".join(message.split())
-    print(f"harmonium: {one_line}", file=sys.stderr)  # noqa: T201
+    if sys.stderr is not None:  # closed; `print` would use standard output
+        print(f"harmonium: {one_line(message)}", file=sys.stderr)  # noqa: T201
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from harmonium.models.base import (
     read_interactions,
     read_linkage,
     read_weights,
+    with_check,
 )
 from harmonium.models.boa import BOA
 from harmonium.models.rbm import RBM, PaperRBM
@@ -31,4 +32,5 @@ __all__ = [
     "read_interactions",
     "read_linkage",
     "read_weights",
+    "with_check",
 ]

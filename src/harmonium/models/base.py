@@ -1,15 +1,20 @@
 """The interface of a model: `fit` takes parents and returns a distribution to sample from."""
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from functools import partial
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
+from harmonium.clock import Check
 from harmonium.specs import Spec
+
+T = TypeVar("T")
 
 Replacement = Literal["keep-parents", "worst", "rtr"]
 """Which rows the offspring replace; see `algorithms/replacement.py`."""
@@ -45,6 +50,8 @@ class Fitted(Protocol):
     - ``interactions() -> Interactions``: how strongly pairs of bits are coupled;
     - ``linkage() -> list of tuples of int``: sets of bits that belong together;
     - ``weights() -> array (length, units)``: the weights between bits and hidden units.
+
+    A `sample` that takes long may have a parameter ``check``, a function to call between its steps.
     """
 
     @property
@@ -70,6 +77,9 @@ class Model(Spec, ABC):
     ) -> Fitted:
         """Learn the distribution of the parents.
 
+        A fit that takes long may have one more parameter, ``check``: a function to call between its
+        steps, which raises when the time of the run is up.
+
         Parameters
         ----------
         parents : Bits
@@ -87,6 +97,12 @@ class Model(Spec, ABC):
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Fitted | None:
         """Return the packed fit, or none if the next fit does not need it."""
         return None
+
+
+def with_check(method: Callable[..., T], check: Check) -> Callable[..., T]:
+    """Return a `fit` or `sample` that checks the time between its steps, if it can do so."""
+    able = "check" in inspect.signature(method).parameters
+    return partial(method, check=check) if able else method
 
 
 def read_interactions(fitted: object) -> Interactions | None:

@@ -1,14 +1,16 @@
 """BOA: a Bayesian network, built greedily by BIC (Pelikan, Goldberg and Cantú-Paz 1999)."""
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
+from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Model, Replacement
 from harmonium.models.kernels import boa as kernels
 from harmonium.seeds import draw_key
@@ -27,10 +29,14 @@ class BOA(Model):
     ] = 8
 
     def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+        self,
+        parents: Bits,
+        rng: np.random.Generator,
+        previous: Fitted | None = None,
+        check: Check = no_check,
     ) -> "FittedBOA":
         """Build the network and its conditional tables."""
-        sources, counts, states = kernels.build(parents, self.max_parents)
+        sources, counts, states = kernels.build(parents, self.max_parents, check)
         table, first = kernels.tabulate_conditionals(states, counts)
         order = kernels.sort_children(sources, counts)
         return FittedBOA(sources, counts, order, table, first)
@@ -79,6 +85,46 @@ class FittedBOA:
             for child, count in enumerate(self.counts)
             if count
         ]
+
+    def to_networkx(self) -> Any:
+        """Return the network as a directed graph of networkx, which must be installed.
+
+        Returns
+        -------
+        networkx.DiGraph
+            The nodes are the bits, the edges lead from parent to child. A node has the attributes
+            `parents`, a tuple of bits, and `probabilities`, an array with P(bit = 1) for each
+            configuration of the parents: parent t is bit t of its index.
+
+        Raises
+        ------
+        ImportError
+            If networkx is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import harmonium as hm
+        >>> rng = np.random.default_rng(1)
+        >>> rows = rng.integers(0, 2, (100, 3), dtype=np.uint8)
+        >>> rows[:, 2] = rows[:, 0]  # two bits that are always equal
+        >>> network = hm.BOA().fit(rows, rng).to_networkx()
+        >>> sorted(network), sorted(next(iter(network.edges)))
+        ([0, 1, 2], [0, 2])
+        """
+        try:
+            networkx: Any = importlib.import_module("networkx")
+        except ImportError:
+            raise ImportError("to_networkx needs networkx; pip install networkx") from None
+        network = networkx.DiGraph()
+        for bit, count in enumerate(self.counts):
+            network.add_node(
+                bit,
+                parents=tuple(map(int, self.sources[bit, :count])),
+                probabilities=self.table[self.first[bit] : self.first[bit + 1]].copy(),
+            )
+        network.add_edges_from(self.edges)
+        return network
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Draw rows bit by bit, each given its parents."""

@@ -9,10 +9,12 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
+from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
 from harmonium.models.kernels import rbm as kernels
 from harmonium.models.kernels.rbm import Floats, Machine
 from harmonium.seeds import draw_key
+from harmonium.snapshots import Snapshot
 
 CONTEXTS = 16
 """Parents over which a log odds ratio is averaged; 256 would change recall by at most 0.1."""
@@ -97,7 +99,11 @@ class RBM(Model):
     ] = "recombined"
 
     def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+        self,
+        parents: Bits,
+        rng: np.random.Generator,
+        previous: Fitted | None = None,
+        check: Check = no_check,
     ) -> "FittedRBM":
         """Train on the parents, controlled by the reconstruction error."""
         rows = rng.permutation(len(parents))
@@ -118,7 +124,7 @@ class RBM(Model):
             order = rng.permutation(len(seen))
             rule = self._rule(control)
             kernels.train_epoch(
-                seen, order, machine, last, connected, chains, rule, scratch, key, epoch
+                seen, order, machine, last, connected, chains, rule, scratch, key, epoch, check
             )
             epoch += 1
             if epoch % self.error_every == 0:
@@ -137,9 +143,13 @@ class RBM(Model):
         """Return the RBM that was packed."""
         if not arrays:
             return None
-        machine = Machine(*(arrays[name] for name in Machine._fields))
+        packed = Snapshot({}, dict(arrays))
+        weights = packed.array("W", "float32", (None, None))
+        length, hidden = weights.shape
+        biases = (packed.array("b", "float32", (length,)), packed.array("c", "float32", (hidden,)))
+        parents = packed.bits("parents", (None, length))
         recombined = self.chain_start == "recombined"
-        return FittedRBM(machine, arrays["parents"], self.gibbs_steps, recombined, {})
+        return FittedRBM(Machine(weights, *biases), parents, self.gibbs_steps, recombined, {})
 
     def _connect(self, seen: Floats, hidden: int) -> Floats:
         """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden).
@@ -179,6 +189,10 @@ class RBM(Model):
         """Return the initial weights and biases: those of the last fit, or small random weights."""
         length = seen.shape[1]
         if self.warm_start and isinstance(previous, FittedRBM):
+            if len(previous.machine.b) != length:
+                raise ValueError(
+                    f"the RBM before has {len(previous.machine.b)} bits, its parents {length}"
+                )
             return Machine(*(weights.copy() for weights in previous.machine))
         sizes = {"n/2": max(1, length // 2), "n": length}
         hidden = sizes[self.hidden] if isinstance(self.hidden, str) else self.hidden
@@ -328,7 +342,7 @@ class FittedRBM:
                 sets.append(tuple(sorted(order[:count].tolist())))
         return list(dict.fromkeys(bits for bits in sets if len(bits) > 1))
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
         """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.
 
         Recombined chains start from hidden units that are each shuffled among the parents: what
@@ -340,7 +354,7 @@ class FittedRBM:
             hidden = kernels.draw_hidden(chains, self.machine, draw_key(rng))
             shuffled = rng.permuted(hidden, axis=0)
             chains = kernels.draw_visible(shuffled, self.machine, draw_key(rng))
-        kernels.gibbs(chains, self.machine, self.gibbs_steps, draw_key(rng))
+        kernels.gibbs(chains, self.machine, self.gibbs_steps, draw_key(rng), check)
         return chains.astype(np.uint8)
 
 

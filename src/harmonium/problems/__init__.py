@@ -11,6 +11,7 @@ from harmonium.problems.base import (
 )
 from harmonium.problems.custom import CustomProblem, make_custom
 from harmonium.problems.hiff import HIFF
+from harmonium.problems.ising import Ising
 from harmonium.problems.maxsat import MaxSat
 from harmonium.problems.nk import NK
 from harmonium.problems.onemax import OneMax
@@ -21,7 +22,7 @@ AnyProblem = ProblemSpec | CustomProblem
 """A problem that can be written as text and made again from it."""
 
 PROBLEMS: Registry[AnyProblem] = Registry(
-    "problem", ProblemSpec, [OneMax, Trap, NK, HIFF, MaxSat], wrap=make_custom
+    "problem", ProblemSpec, [OneMax, Trap, NK, HIFF, MaxSat, Ising], wrap=make_custom
 )
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "PROBLEMS",
     "AnyProblem",
     "CustomProblem",
+    "Ising",
     "MaxSat",
     "OneMax",
     "Problem",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harmonium.bits import Bits, Fitness
+from harmonium.interrupts import is_interrupt
 from harmonium.problems.base import Problem, Structure
 from harmonium.specs import Scalar, Spec, SpecError, format_spec, hash_source
 
@@ -65,7 +66,9 @@ def make_custom(
     try:
         made = function(**settings)
         suits = isinstance(made, Problem) and not isinstance(made, type)  # reads the optimum
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise SpecError(
             f"{path}: called with {dict(settings)}, it raised {type(error).__name__}: {error}; "
             "expected a function that makes a problem"

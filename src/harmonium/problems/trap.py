@@ -1,31 +1,43 @@
 """Concatenated deceptive traps (Ackley 1987; Deb and Goldberg 1991)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
 from harmonium.bits import Bits, Fitness
+from harmonium.jit import jit
 from harmonium.problems.base import ProblemSpec, Structure
 
 
 @dataclass(frozen=True)
 class Trap(ProblemSpec):
-    """Blocks whose value grows with the number of zeros, except that all ones is the best."""
+    """Blocks whose value grows with the number of zeros, except that all ones is the best.
+
+    With a `distance` each block has an attractor of its own instead of all zeros, and an optimum
+    that differs from it in so many bits instead of in all; both are random.
+    """
 
     name: ClassVar[str] = "trap"
 
     order: Annotated[int, Meta(ge=2, le=1_000_000, description="bits in a trap")]
+    distance: Annotated[
+        Annotated[int, Meta(ge=1, le=1_000_000)] | None,
+        Meta(description="bits in which optimum and attractor of a trap differ; none: all bits"),
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.length % self.order:
             raise self.refusal("length", f"a multiple of order={self.order}")
+        if self.distance is not None and self.distance > self.order:
+            raise self.refusal("distance", f"at most order={self.order}")
 
     @property
     def optimum(self) -> float:
-        """The fitness of all ones: each trap adds its order."""
+        """The fitness of the best pattern in every trap: each adds its order."""
         return float(self.length)
 
     @property
@@ -35,12 +47,38 @@ class Trap(ProblemSpec):
             tuple(range(start, start + self.order)) for start in range(0, self.length, self.order)
         )
 
+    @cached_property
+    def patterns(self) -> tuple[Bits, Bits]:
+        """The attractor and the optimum, shape (length,).
+
+        Random ones are drawn from raw 64-bit words, which are the same in every NumPy release.
+        """
+        if self.distance is None:
+            return np.zeros(self.length, np.uint8), np.ones(self.length, np.uint8)
+        words = np.random.PCG64(np.random.SeedSequence([self.length, self.order, self.distance]))
+        raw = words.random_raw((2, self.length // self.order, self.order))
+        attractor = (raw[0] >> np.uint64(63)).astype(np.uint8)
+        differs = raw[1].argsort(axis=1, kind="stable") < self.distance
+        return attractor.ravel(), (attractor ^ differs).ravel()
+
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the sum over traps of `order` if all are ones, otherwise `order - 1 - ones`."""
-        ones = bits.reshape(len(bits), self.length // self.order, self.order).sum(
-            axis=2, dtype=np.int64
-        )
-        deceptive = np.arange(self.order - 1, -2, -1)
-        deceptive[self.order] = self.order
-        fitness: Fitness = deceptive[ones].sum(axis=1, dtype=np.float64)
-        return fitness
+        """Return the sum over traps of `order` if optimal, otherwise `order - 1 - d`.
+
+        d is the number of bits in which a trap differs from its attractor: of ones, by default.
+        """
+        return _evaluate(bits, *self.patterns, self.order)
+
+
+@jit
+def _evaluate(bits: Bits, attractor: Bits, optimum: Bits, order: int) -> Fitness:
+    fitness = np.empty(len(bits))
+    for row in range(len(bits)):
+        total = 0
+        for start in range(0, len(attractor), order):
+            from_attractor = from_optimum = 0
+            for bit in range(start, start + order):
+                from_attractor += bits[row, bit] ^ attractor[bit]
+                from_optimum += bits[row, bit] ^ optimum[bit]
+            total += order - 1 - from_attractor if from_optimum else order
+        fitness[row] = total
+    return fitness

@@ -1,16 +1,17 @@
 """What all charts share: data, axes, colours, titles; each chart is one panel, made by Altair.
 
-The page sets two parameters in every chart: `hidden`, the names of algorithms that are switched
-off, and `paper`, whether the points of the paper are shown; see `figures.Figure`.
+The page sets three parameters in every chart: `hidden`, the names of algorithms that are switched
+off, `paper`, whether the points of the paper are shown, and `dark`, whether the page is dark; see
+`figures.Figure`.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
 
-from harmonium.reports.theme import Styles
+from harmonium.reports.theme import GREY, Styles, Tone
 
 Chart = alt.Chart | alt.LayerChart
 
@@ -40,13 +41,47 @@ def encode_evaluations(highest: float) -> alt.X:
     )
 
 
-def colour_algorithms(names: Iterable[str], styles: Styles) -> alt.Color:
-    """Return the colour of each algorithm, with a legend if there are several."""
-    names = list(dict.fromkeys(names))
-    scale = alt.Scale(domain=names, range=[styles[name].colour for name in names])
-    columns = max(1, min(3, 45 // (4 + max(map(len, names), default=1))))
-    legend = alt.Legend(title=None, columns=columns) if len(names) > 1 else None
-    return alt.Color("algorithm:N", scale=scale, legend=legend)
+def paint(tone: Tone) -> alt.ExprRef:
+    """Return a colour that follows the page, light or dark."""
+    return alt.ExprRef(f"dark ? '{tone.dark}' : '{tone.light}'")
+
+
+def colour_series(series: Mapping[str, str], styles: Styles) -> alt.Color:
+    """Return the colour of each series, with a legend.
+
+    Parameters
+    ----------
+    series : dict
+        The label of each algorithm in the legend, by its name.
+    styles : dict
+        The look of each algorithm.
+    """
+    scale = alt.Scale(
+        domain=list(series.values()), range=[paint(styles[name].tone) for name in series]
+    )
+    return alt.Color("series:N", scale=scale, legend=_list_in_columns(series))
+
+
+def shape_series(series: Mapping[str, str], styles: Styles) -> alt.Shape:
+    """Return the marker of each series; its legend is that of `colour_series`."""
+    scale = alt.Scale(
+        domain=list(series.values()), range=[styles[name].shape.filled for name in series]
+    )
+    return alt.Shape("series:N", scale=scale, legend=_list_in_columns(series))
+
+
+def _list_in_columns(series: Mapping[str, str]) -> alt.Legend:
+    longest = max(map(len, series.values()), default=1)
+    return alt.Legend(title=None, columns=max(1, min(3, 45 // (4 + longest))))
+
+
+def dash_lines(kinds: tuple[str, str]) -> alt.StrokeDash:
+    """Return solid lines for the first kind and dashed ones for the second, with a legend."""
+    return alt.StrokeDash(
+        "which:N",
+        scale=alt.Scale(domain=list(kinds), range=[[1, 0], [4, 3]]),
+        legend=alt.Legend(title=None, columns=2, symbolStrokeColor=paint(GREY)),
+    )
 
 
 def choose_log_ticks(values: Sequence[float]) -> list[float]:
@@ -78,6 +113,9 @@ def make_data(values: Iterable[dict[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=list(values))
 
 
-def finish(chart: Chart, title: str, description: str, *, height: int = HEIGHT) -> Chart:
+def finish(
+    chart: Chart, title: str, description: str, *, subtitle: str = "", height: int = HEIGHT
+) -> Chart:
     """Give a chart its title, its text alternative and its size."""
-    return chart.properties(title=title, description=description, height=height, width=330)
+    words = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
+    return chart.properties(title=words, description=description, height=height, width=330)

@@ -1,30 +1,36 @@
 """Charts of runs: best and mean by generation or by evaluations, and the facts of models."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import altair as alt
 
 from harmonium.reports.charts import (
     SHOWN,
     Chart,
-    colour_algorithms,
+    colour_series,
+    dash_lines,
     encode_evaluations,
     encode_generation,
     finish,
     make_data,
+    shape_series,
 )
-from harmonium.reports.courses import Course, Frame, frame_courses
-from harmonium.reports.theme import GREY, Styles
+from harmonium.reports.courses import Course, Frame, frame_courses, name_series
+from harmonium.reports.theme import Styles
 
 Values = list[dict[str, Any]]
+
+MAX_MARKERS: Final = 60
+"""Steps of a run that are marked; markers of more would hide the line."""
+MAX_WHOLE_TICKS: Final = 6
 
 
 def draw_by_generation(title: str, courses: Sequence[Course], styles: Styles) -> Chart:
     """Draw best and mean fitness by generation, two lines for each run, and the optimum."""
+    series = name_series(courses)
     values: Values = [
-        {"algorithm": course.algorithm, "run": course.label, "generation": generation}
-        | {"which": which, "fitness": fitness}
+        _name_line(course, series) | {"generation": generation, "which": which, "fitness": fitness}
         for course in courses
         for which, line in (
             ("best", course.best_by_generation),
@@ -33,11 +39,6 @@ def draw_by_generation(title: str, courses: Sequence[Course], styles: Styles) ->
         for generation, fitness in line
         if fitness is not None
     ]
-    dashes = alt.StrokeDash(
-        "which:N",
-        scale=alt.Scale(domain=["best", "mean"], range=[[1, 0], [4, 3]]),
-        legend=alt.Legend(title=None, columns=2, symbolStrokeColor=GREY),
-    )
     lines = (
         alt.Chart(make_data(values))
         .transform_filter(SHOWN)
@@ -45,8 +46,8 @@ def draw_by_generation(title: str, courses: Sequence[Course], styles: Styles) ->
         .encode(
             encode_generation(value["generation"] for value in values),
             _encode_value("fitness", frame_courses(courses)),
-            colour_algorithms((course.algorithm for course in courses), styles),
-            dashes,
+            colour_series(series, styles),
+            dash_lines(("best", "mean")),
             detail="run:N",
             tooltip=[
                 *("run:N", "generation:Q", "which:N"),
@@ -74,26 +75,27 @@ def draw_by_evaluations(
     alone = len(courses) == 1
     sized = alone and courses[0].interleaved
     x, y = encode_evaluations(frame.evaluations), _encode_value("value", frame).title(unit)
-    colour = colour_algorithms((course.algorithm for course in courses), styles)
+    series = name_series(courses)
+    colour = colour_series(series, styles)
     tooltip = [alt.Tooltip("run:N"), alt.Tooltip("evaluations:Q", format=",")]
-    best = _list_best(courses)
+    best = _list_best(courses, series)
     layers = _mark_optima("value", courses)
-    means = _list_means(courses, alone=alone)
+    means = _list_means(courses, series, alone=alone)
     if means:
         sizes = [alt.Tooltip("population:Q", format=",")] if sized else []
         shown = [*tooltip, *sizes, alt.Tooltip("value:Q", title="mean", format=".5~g")]
-        pale = alt.condition("datum.finder", alt.value(1), alt.value(0.45))
+        width = alt.condition("datum.finder", alt.value(1.8), alt.value(0.8))
         lines = alt.Chart(make_data(means)).transform_filter(SHOWN)
         ends = lines.transform_filter("datum.end")
         layers += [
-            lines.mark_line(strokeWidth=1.2).encode(
-                x, y, colour, detail="line:N", opacity=pale, tooltip=shown
+            lines.mark_line().encode(
+                x, y, colour, detail="line:N", strokeWidth=width, tooltip=shown
             ),
-            ends.mark_point(filled=True, size=14).encode(x, y, colour, opacity=pale, tooltip=shown),
+            ends.mark_point(filled=True, size=14, opacity=1).encode(x, y, colour, tooltip=shown),
         ]
         if sized:
             text = alt.Text("population:Q", format=",")
-            layers.append(ends.mark_text(dy=9, fontSize=10).encode(x, y, text=text, opacity=pale))
+            layers.append(ends.mark_text(dy=9, fontSize=10).encode(x, y, text=text))
     layers.append(
         alt.Chart(make_data(best))
         .transform_filter(SHOWN)
@@ -108,15 +110,21 @@ def draw_by_evaluations(
     return finish(alt.LayerChart(layer=layers), title, f"{title}, {unit} by evaluations. {words}.")
 
 
-def _list_best(courses: Iterable[Course]) -> Values:
+def _name_line(course: Course, series: Mapping[str, str]) -> dict[str, Any]:
+    """Return the names of a run in the data of a chart."""
+    algorithm = course.algorithm
+    return {"algorithm": algorithm, "series": series[algorithm], "run": course.label}
+
+
+def _list_best(courses: Iterable[Course], series: Mapping[str, str]) -> Values:
     return [
-        {"algorithm": course.algorithm, "run": course.label, "evaluations": count, "value": value}
+        _name_line(course, series) | {"evaluations": count, "value": value}
         for course in courses
         for count, value in course.best_by_evaluations
     ]
 
 
-def _list_means(courses: Iterable[Course], *, alone: bool) -> Values:
+def _list_means(courses: Iterable[Course], series: Mapping[str, str], *, alone: bool) -> Values:
     """Return the means of all populations, or of those that found the best."""
     values: Values = []
     for course in courses:
@@ -124,8 +132,9 @@ def _list_means(courses: Iterable[Course], *, alone: bool) -> Values:
             known = [step for step in steps if course.means[step] is not None]
             if alone or size == course.finder:
                 values += [
-                    {"algorithm": course.algorithm, "run": course.label, "population": size}
+                    _name_line(course, series)
                     | {"line": f"{course.label} {size}", "finder": size == course.finder}
+                    | {"population": size}
                     | {"evaluations": course.evaluations[step], "value": course.means[step]}
                     | {"end": step == known[-1]}
                     for step in known
@@ -153,10 +162,16 @@ def draw_fact(title: str, label: str, courses: Sequence[Course], styles: Styles)
 
     Of interleaved populations it is the one that found the best.
     """
+    fact = label.replace("_", " ")
     by_generation = all(course.by_generation for course in courses)
+    series = name_series(courses)
     values: Values = [
-        {"algorithm": course.algorithm, "run": course.label, "value": value}
-        | {"generation": course.generations[step], "evaluations": course.evaluations[step]}
+        _name_line(course, series)
+        | {
+            "value": value,
+            "generation": course.generations[step],
+            "evaluations": course.evaluations[step],
+        }
         for course in courses
         for step, value in course.list_facts(label)
     ]
@@ -165,29 +180,35 @@ def draw_fact(title: str, label: str, courses: Sequence[Course], styles: Styles)
     else:
         where = "evaluations"
         x = encode_evaluations(frame_courses(courses).evaluations)
-    facts = [value["value"] for value in values]
-    low, high = min(0.0, *facts), max(0.0, *facts)
-    chart = (
-        alt.Chart(make_data(values))
-        .transform_filter(SHOWN)
-        .mark_line(strokeWidth=2, point={"size": 18})
-        .encode(
-            x,
-            alt.Y("value:Q", title=label).scale(domain=[low, high if high > low else low + 1]),
-            colour_algorithms((course.algorithm for course in courses), styles),
-            detail="run:N",
-            tooltip=[
-                alt.Tooltip("run:N"),
-                alt.Tooltip(f"{where}:Q", format=","),
-                alt.Tooltip("value:Q", title=label, format=".4~g"),
-            ],
-        )
-    )
+    y = _encode_fact(fact, [value["value"] for value in values])
+    colour = colour_series(series, styles)
+    base = alt.Chart(make_data(values)).transform_filter(SHOWN)
+    tooltip = [
+        alt.Tooltip("run:N"),
+        alt.Tooltip(f"{where}:Q", format=","),
+        alt.Tooltip("value:Q", title=fact, format=".4~g"),
+    ]
+    layers = [base.mark_line(strokeWidth=1.6).encode(x, y, colour, detail="run:N", tooltip=tooltip)]
+    if len(values) <= MAX_MARKERS * len(courses):
+        points = base.mark_point(filled=True, size=26, opacity=1)
+        shape = shape_series(series, styles)
+        layers.append(points.encode(x, y, colour, shape, tooltip=tooltip))
     words = "; ".join(
         f"{run} ends with {value:.4g}"
         for run, value in {value["run"]: value["value"] for value in values}.items()
     )
-    return finish(chart, title, f"{title}, {label} of the models by {where}. {words}.")
+    description = f"{title}, {fact} of the models by {where}. {words}."
+    return finish(alt.LayerChart(layer=layers), title, description, subtitle=fact)
+
+
+def _encode_fact(title: str, facts: Sequence[float]) -> alt.Y:
+    """Return an axis that begins at zero; of a few whole numbers, with a tick at each."""
+    low, high = min(0.0, *facts), max(0.0, *facts)
+    room = (high - low or 1.0) * 0.04
+    few = high - low <= MAX_WHOLE_TICKS and all(float(fact).is_integer() for fact in facts)
+    axis = alt.Axis(values=list(range(int(low), int(high) + 1)), format="d") if few else alt.Axis()
+    domain = [low - room if low < 0 else low, high + room]
+    return alt.Y("value:Q", title=title, axis=axis).scale(domain=domain, nice=False)
 
 
 def _encode_value(field: str, frame: Frame) -> alt.Y:

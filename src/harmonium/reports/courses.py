@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from harmonium.reports.titles import title_runs
+
 MAX_POPULATIONS: Final = 24
 """With more sizes in one run, the size of one population changes; none are interleaved."""
 
@@ -33,6 +35,7 @@ class Course:
     found_by: int | None = None
     """Size of the population that found the best; none if it is not known."""
     end: End | None = None
+    seed: int | None = None
 
     @property
     def label(self) -> str:
@@ -90,6 +93,12 @@ class Course:
         return dict(sorted(steps.items()))
 
     @property
+    def sizes(self) -> list[int]:
+        """Sizes of its populations; none for algorithms without, or if they change all the time."""
+        sizes = {int(size) for size in self.trace.get("population") or () if size}
+        return sorted(sizes) if len(sizes) <= MAX_POPULATIONS else []
+
+    @property
     def interleaved(self) -> bool:
         """Whether the run had interleaved populations."""
         return len(self.populations) > 1
@@ -128,6 +137,19 @@ class Course:
             for step in self.populations[self.finder]
             if step < len(values) and (value := _keep_finite(values[step])) is not None
         ]
+
+
+def name_series(courses: Iterable[Course]) -> dict[str, str]:
+    """Return the legend of each algorithm: its name, the populations and the seeds."""
+    groups: dict[str, list[Course]] = {}
+    for course in courses:
+        groups.setdefault(course.algorithm, []).append(course)
+    return {
+        name: title_runs(
+            name, (size for course in mine for size in course.sizes), (one.seed for one in mine)
+        )
+        for name, mine in groups.items()
+    }
 
 
 @dataclass(frozen=True)

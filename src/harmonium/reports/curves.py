@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from harmonium.clock import PHASES, Phase
-from harmonium.studies.paper import find_exponent, name_family, read_points
-from harmonium.studies.prose import format_count, format_exponent, format_seconds
+from harmonium.reports.titles import title_problem, write_power
+from harmonium.studies.paper import find_exponent, name_family, name_model, read_points
+from harmonium.studies.prose import format_count, format_seconds
 from harmonium.studies.scaling import Law
 from harmonium.studies.summary import Estimate, Metric, Row
 
 MAX_PANELS: Final = 12
 """Panels of a grid; more sizes are thinned out."""
+_PAPER_NAMES: Final = {"RBM": "rbm-paper", "BOA": "boa"}
+"""The names whose looks the paper's models have if a study has no algorithm with their settings."""
+_NOT_SOLVED: Final = ", not solved"
 _NEAR: Final = 1.5
 """The paper's points are shown up to so many times our largest size, or below our smallest."""
 
@@ -39,7 +43,7 @@ class Curve:
     """One algorithm, or one of the paper's, in a panel."""
 
     algorithm: str
-    """Its name in the study; of the paper's curves the algorithm most like it, or empty."""
+    """Its name in the study; of the paper's curves that of the algorithm with its settings."""
     label: str
     spots: tuple[Spot, ...]
     line: tuple[tuple[float, float], ...] = ()
@@ -102,15 +106,18 @@ def trace_growth(rows: Sequence[Row], laws: Sequence[Law], metric: Metric) -> li
     """Return a panel for each family with something measured: a metric against the size."""
     panels = []
     for family, mine in _group_families(rows).items():
+        title = title_problem(family)
         known = {law.name: law for law in laws if (law.family, law.metric) == (family, metric)}
         curves = [
             _trace_algorithm(name, theirs, known.get(name), metric)
             for name, theirs in _group_names(mine).items()
         ]
-        curves = [curve for curve in curves if curve.spots]
-        if curves:
+        if any(curve.spots for curve in curves):
+            shown = tuple(
+                curve for curve in curves if curve.spots or curve.label.endswith(_NOT_SOLVED)
+            )
             paper = tuple(_trace_paper(mine, metric))
-            panels.append(Panel(family, "size n (bits)", tuple(curves), paper))
+            panels.append(Panel(title, "size n (bits)", shown, paper))
     return panels
 
 
@@ -128,13 +135,9 @@ def trace_sizes(rows: Sequence[Row], read: Reader, *, zero: bool = False) -> lis
     """
     panels = []
     for family, mine in _group_families(rows).items():
-        curves = [
-            _join_spots(name, _list_spots(theirs, lambda row: row.size, read, zero=zero))
-            for name, theirs in _group_names(mine).items()
-        ]
-        curves = [curve for curve in curves if curve.spots]
+        curves = _join_all(mine, lambda row: row.size, read, zero=zero)
         if curves:
-            panels.append(Panel(family, "size n (bits)", tuple(curves)))
+            panels.append(Panel(title_problem(family), "size n (bits)", curves))
     return panels
 
 
@@ -145,13 +148,9 @@ def trace_grid(rows: Sequence[Row], read: Reader, *, zero: bool = False) -> list
     panels = []
     for family, size in thin_out(list(cells), MAX_PANELS):
         mine = [row for row in given if (row.family, row.size) == (family, size)]
-        curves = [
-            _join_spots(name, _list_spots(theirs, lambda row: row.given or 0, read, zero=zero))
-            for name, theirs in _group_names(mine).items()
-        ]
-        shown = tuple(curve for curve in curves if curve.spots)
-        if shown:
-            panels.append(Panel(f"{family}, n = {size}", "population", shown))
+        curves = _join_all(mine, lambda row: row.given or 0, read, zero=zero)
+        if curves:
+            panels.append(Panel(f"{title_problem(family)}, n = {size}", "population", curves))
     return panels
 
 
@@ -161,7 +160,7 @@ def measure_phases(rows: Sequence[Row], sizes: Sequence[int]) -> list[Bar]:
     return [
         Bar(
             name,
-            f"{name}  {size}",
+            f"{name}, n = {size}",
             {phase: _mean_phase(cells[name, size], phase) for phase in PHASES},
         )
         for name in dict.fromkeys(row.name for row in rows)
@@ -204,14 +203,12 @@ def _group_names(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _trace_algorithm(name: str, rows: Sequence[Row], law: Law | None, metric: Metric) -> Curve:
     spots = _list_spots(rows, lambda row: row.size, read_metric(metric))
-    label = name
-    if law:
-        label += f"  n^{format_exponent(law.exponent)}"
-    unsolved = [row.size for row in rows if row.state == "not solved"]
-    if unsolved:
-        label += f", not solved at n = {', '.join(map(str, unsolved[:3]))}" + "…" * (
-            len(unsolved) > 3
-        )
+    label = f"{name}, {_write_law(law.exponent)}" if law else name
+    unsolved = [str(row.size) for row in rows if row.state == "not solved"]
+    if unsolved and spots:
+        label += f", not solved at n = {', '.join(unsolved[:3])}{'…' if len(unsolved) > 3 else ''}"
+    elif unsolved:
+        label += _NOT_SOLVED
     ends = (min(law.sizes), max(law.sizes)) if law else ()
     line = tuple((float(size), law.predict(size)) for size in ends if law)
     return Curve(name, label, spots, line)
@@ -221,7 +218,7 @@ def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
     """Yield the paper's RBM and BOA on this family, at sizes near ours."""
     family = name_family(rows[0].problem)
     sizes = [row.size for row in rows if row.state == "done"]
-    for kind, like in (("RBM", ("rbm-paper", "rbm")), ("BOA", ("boa",))):
+    for kind, alike in _PAPER_NAMES.items():
         spots = tuple(
             Spot(point.size, point.value, point.value, point.value)
             for point in read_points()
@@ -230,25 +227,31 @@ def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
             and point.hidden in ("", "n/2")
             and min(sizes) / _NEAR <= point.size <= max(sizes) * _NEAR
         )
-        ours = [row for name in like for row in rows if _name_model(row) == name]
         if spots:
-            exponent = _find_exponent(ours[0], metric) if ours else None
-            growth = "" if exponent is None else f"  n^{exponent:.1f}"
-            yield Curve(ours[0].name if ours else "", f"the paper's {kind}{growth}", spots)
+            ours = [row.name for row in rows if name_model(row.algorithm) == kind]
+            exponent = find_exponent(rows[0].problem, kind, metric)
+            growth = "" if exponent is None else f", {write_power(f'{exponent:.1f}')}"
+            yield Curve((*ours, alike)[0], f"the paper's {kind}{growth}", spots)
 
 
-def _name_model(row: Row) -> str:
-    """Return the name of the model of an algorithm; empty for algorithms without one."""
-    return str(getattr(getattr(row.algorithm, "model", None), "name", ""))
+def _write_law(exponent: Estimate) -> str:
+    """Return a law with the interval of its exponent: "n¹·⁶⁸ (1.48 to 1.88)"."""
+    known = f" ({exponent.low:.2f} to {exponent.high:.2f})" if exponent.known else ""
+    return f"{write_power(f'{exponent.mean:.2f}')}{known}".replace("-", "−")
 
 
-def _find_exponent(row: Row, metric: Metric) -> float | None:
-    model = getattr(row.algorithm, "model", None)
-    return None if model is None else find_exponent(row.problem, model, metric)
-
-
-def _join_spots(name: str, spots: tuple[Spot, ...]) -> Curve:
-    return Curve(name, name, spots, tuple((float(spot.x), spot.mean) for spot in spots))
+def _join_all(
+    rows: Sequence[Row], where: Callable[[Row], int], read: Reader, *, zero: bool
+) -> tuple[Curve, ...]:
+    """Return the curve of each algorithm that has ended; nothing if there is no point at all."""
+    curves = []
+    for name, mine in _group_names(rows).items():
+        spots = _list_spots(mine, where, read, zero=zero)
+        label = name if spots else name + _NOT_SOLVED
+        if any(row.state == "done" for row in mine):
+            line = tuple((float(spot.x), spot.mean) for spot in spots)
+            curves.append(Curve(name, label, spots, line))
+    return tuple(curves) if any(curve.spots for curve in curves) else ()
 
 
 def _list_spots(
@@ -277,6 +280,8 @@ def know(bound: float | None) -> float | None:
 
 
 def _describe(spots: Sequence[Spot]) -> str:
+    if not spots:
+        return "no points"
     first, last = spots[0], spots[-1]
     if first is last:
         return f"{format_value(first.mean)} at {first.x}"

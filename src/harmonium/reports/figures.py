@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any, Final, Literal
 
 import altair as alt
@@ -12,12 +13,13 @@ import vl_convert
 from harmonium.files import write_atomically
 from harmonium.reports.charts import Chart
 from harmonium.reports.course_charts import draw_by_evaluations, draw_by_generation, draw_fact
-from harmonium.reports.courses import Course, frame_courses
-from harmonium.reports.curves import Bar
+from harmonium.reports.courses import Course, frame_courses, name_series
 from harmonium.reports.growth_charts import draw_phases
 from harmonium.reports.learned import Learned
 from harmonium.reports.maps import draw_pairs, draw_scores, draw_weights
+from harmonium.reports.run_parts import Run
 from harmonium.reports.theme import Styles, make_config
+from harmonium.reports.titles import raise_superscripts
 
 Format = Literal["pdf", "svg", "png"]
 Groups = Sequence[tuple[str, Sequence[Course]]]
@@ -47,16 +49,35 @@ class Figure:
         """Thirds of a row on a wide page."""
         return min(max(len(self.panels), 2 if self.wide else 1), 3)
 
+    @property
+    def lettered(self) -> tuple[Chart, ...]:
+        """The panels with letters before their titles, if there are several: "(a) 5-traps"."""
+        if len(self.panels) < 2:
+            return self.panels
+        return tuple(_letter(panel, place) for place, panel in enumerate(self.panels))
+
     def list_specs(self) -> list[dict[str, Any]]:
         """Return a Vega-Lite specification for each panel, as wide as its place on the page."""
-        return [_switchable(panel.properties(width="container")).to_dict() for panel in self.panels]
+        return [
+            _switchable(panel.properties(width="container")).to_dict() for panel in self.lettered
+        ]
+
+    def combine(self) -> Any:
+        """Return all panels as one chart; a single panel as it is."""
+        if len(self.panels) == 1:
+            return _switchable(self.panels[0])
+        whole = alt.concat(*self.lettered, columns=_COLUMNS).resolve_scale(
+            color="independent",
+            fill="independent",
+            stroke="independent",
+            shape="independent",
+            strokeDash="independent",
+        )
+        return _switchable(whole)
 
     def write(self, folder: Path, form: Format) -> Path:
         """Write all panels as one picture, for a paper or a slide; return its path."""
-        whole = alt.concat(*self.panels, columns=_COLUMNS).resolve_scale(
-            color="independent", shape="independent", strokeDash="independent"
-        )
-        spec = _switchable(whole).properties(background="white").to_dict()
+        spec = self.combine().properties(background="white").to_dict()
         path = folder / f"{self.name}.{form}"
         picture = _convert(spec | {"config": make_config(dark=False)}, form)
         with write_atomically(path) as file:
@@ -64,17 +85,26 @@ class Figure:
         return path
 
 
+def _letter(panel: Chart, place: int) -> Chart:
+    """Return a panel with its letter: a to z, then aa to zz."""
+    first, last = divmod(place, len(ascii_lowercase))
+    letter = (ascii_lowercase[first - 1] if first else "") + ascii_lowercase[last]
+    title = panel.title.copy()
+    title.text = f"({letter}) {title.text}"
+    return panel.properties(title=title)
+
+
 def _switchable(chart: Any) -> Any:
-    """Add what the page's switches set: hidden algorithms, and whether the paper is shown."""
-    return chart.add_params(alt.param(name="hidden", value=[]), alt.param(name="paper", value=True))
+    """Add what the page sets: hidden algorithms, whether the paper is shown, and the theme."""
+    values: dict[str, Any] = {"hidden": [], "paper": True, "dark": False}
+    return chart.add_params(*(alt.param(name=name, value=value) for name, value in values.items()))
 
 
 def _convert(spec: dict[str, Any], form: Format) -> bytes:
+    svg = raise_superscripts(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))
     if form == "svg":
-        return vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE).encode()
-    if form == "pdf":
-        return vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE)
-    return vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2)
+        return svg.encode()
+    return vl_convert.svg_to_pdf(svg) if form == "pdf" else vl_convert.svg_to_png(svg, scale=2)
 
 
 def draw_courses(groups: Groups, styles: Styles) -> list[Figure]:
@@ -120,7 +150,7 @@ def _describe_lines(groups: Sequence[Sequence[Course]], goal: str) -> str:
         if all(len(mine) == 1 for mine in groups):
             words.append(
                 "Thin: the mean of each of the interleaved populations, its size beside its end; "
-                "strong is the one that found the best."
+                "the thickest of them is the one that found the best."
             )
         else:
             words.append(
@@ -142,10 +172,8 @@ def draw_training(groups: Groups, styles: Styles) -> Figure:
         for title, mine in groups
         for label in dict.fromkeys(label for course in mine for label in course.fact_labels)
     ]
-    several = len({title for title, _, _ in cells}) > 1
     panels = tuple(
-        draw_fact(f"{title}: {label}" if several else label, label, mine, styles)
-        for title, label, mine in cells[:MAX_FACT_PANELS]
+        draw_fact(title, label, mine, styles) for title, label, mine in cells[:MAX_FACT_PANELS]
     )
     labels = ", ".join(dict.fromkeys(label for _, label, _ in cells))
     words = [f"What the models of these runs report: {labels}."]
@@ -162,9 +190,12 @@ PHASES_CAPTION: Final = (
 )
 
 
-def draw_time(title: str, bars: Sequence[Bar]) -> Figure:
-    """Return the share of each phase, a bar for each run."""
-    return Figure("phases", "Where the time goes", PHASES_CAPTION, (draw_phases(title, bars),))
+def draw_time(title: str, runs: Sequence[Run]) -> Figure:
+    """Return the share of each phase, a bar for each run; the subtitle names a single one."""
+    series = name_series(run.course for run in runs)
+    subtitle = next(iter(series.values())) if len(series) == 1 else ""
+    panel = draw_phases(title, [run.bar for run in runs], subtitle)
+    return Figure("phases", "Where the time goes", PHASES_CAPTION, (panel,))
 
 
 def draw_learned(
@@ -197,11 +228,7 @@ def draw_learned(
             "Precision: share of the learned pairs that are true. Recall: share of the true pairs "
             "that are learned. Dashed: what chance would give, with as many pairs drawn at random, "
             "or the last weights of each unit shuffled." + which,
-            tuple(
-                panel
-                for mine in groups
-                for panel in draw_scores(mine[0].problem if len(groups) > 1 else "", mine, styles)
-            ),
+            tuple(panel for mine in groups for panel in draw_scores(mine, styles)),
         ),
         _draw_pair_maps(shown, styles),
         Figure(
@@ -223,8 +250,8 @@ def _draw_pair_maps(shown: Sequence[Learned], styles: Styles) -> Figure:
     maps = [(one, one.learning.interactions) for one in shown]
     known = [(one, interactions) for one, interactions in maps if interactions is not None]
     caption = (
-        "Coloured: a true pair that is learned. Pale: a true pair that is not. Black, or white "
-        "on dark: a learned pair that is not true."
+        "Each cell is a pair of bits. Coloured: a true pair that is learned. Hollow: a true pair "
+        "that is not learned. Black, or white on dark: a learned pair that is not true."
     )
     if any(interactions.directed for _, interactions in known):
         caption += " In a directed model, rows are parents and columns are children."

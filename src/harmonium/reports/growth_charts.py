@@ -1,15 +1,13 @@
 """Charts of studies: costs against size or population, and the share of each phase."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import altair as alt
 
-from harmonium.reports.charts import SHOWN, Chart, choose_log_ticks, finish, make_data
-from harmonium.reports.curves import Bar, Curve, Panel, thin_out
-from harmonium.reports.theme import FRAME, GREY, PHASE_COLOURS, RING, Styles
-
-_MAX_TICKS: Final = 7
+from harmonium.reports.charts import SHOWN, Chart, choose_log_ticks, finish, make_data, paint
+from harmonium.reports.curves import Bar, Curve, Panel
+from harmonium.reports.theme import BACKGROUND, KNOWN_STYLES, PHASE_TONES, Style, Styles
 
 
 def draw_growth(
@@ -21,7 +19,13 @@ def draw_growth(
         "x:Q",
         title=panel.x_title,
         scale=_scale(panel, _list_x),
-        axis=alt.Axis(format="d", grid=False, values=_choose(panel, _list_x, _thin)),
+        axis=alt.Axis(
+            format="d",
+            grid=False,
+            values=_choose(panel, _list_x, list),
+            labelOverlap="greedy",
+            labelSeparation=4,
+        ),
     )
     y = alt.Y("mean:Q", title=y_title)
     if log:
@@ -39,7 +43,7 @@ def draw_growth(
     ours = alt.Chart(make_data(_list_spots(panel.curves))).transform_filter(SHOWN)
     layers: list[alt.Chart] = [
         ours.transform_filter("isNumber(datum.low) && isNumber(datum.high)")
-        .mark_rule(strokeWidth=1.6, opacity=0.8)
+        .mark_rule(strokeWidth=1.6)
         .encode(x, alt.Y("low:Q", title=y_title), alt.Y2("high:Q"), colour),
         ours.mark_point(filled=True, size=70, opacity=1).encode(
             x, y, colour, shape, tooltip=tooltip
@@ -48,19 +52,19 @@ def draw_growth(
     lines = _list_lines(panel.curves)
     if lines:
         fitted = alt.Chart(make_data(lines)).transform_filter(SHOWN)
-        layers.insert(0, fitted.mark_line(strokeWidth=1.8, opacity=0.75).encode(x, y, colour))
+        layers.insert(0, fitted.mark_line(strokeWidth=1.6).encode(x, y, colour))
     if panel.paper:
         paper = alt.Chart(make_data(_list_spots(panel.paper))).transform_filter("paper")
         layers += [
-            paper.mark_line(strokeWidth=1, strokeDash=[3, 3], opacity=0.6).encode(x, y, colour),
-            paper.mark_point(filled=True, size=60, opacity=0.9).encode(
+            paper.mark_line(strokeWidth=1, strokeDash=[3, 3]).encode(x, y, colour),
+            paper.mark_point(filled=True, size=80, opacity=1).encode(
                 x, y, colour, shape, tooltip=tooltip[:3]
             ),
         ]
     return finish(alt.LayerChart(layer=layers), panel.title, panel.describe(y_title))
 
 
-def draw_phases(title: str, bars: Sequence[Bar]) -> Chart:
+def draw_phases(title: str, bars: Sequence[Bar], subtitle: str = "") -> Chart:
     """Draw the share of the CPU time that each phase took, one bar for each label."""
     values = [
         {"algorithm": bar.algorithm, "bar": bar.label, "phase": phase, "place": place}
@@ -69,18 +73,21 @@ def draw_phases(title: str, bars: Sequence[Bar]) -> Chart:
         for place, (phase, share) in enumerate(bar.shares.items())
     ]
     labels = [bar.label for bar in bars]
+    phases = [paint(tone) for tone in PHASE_TONES.values()]
     chart = (
         alt.Chart(make_data(values))
         .transform_filter(SHOWN)
-        .mark_bar(size=13)
+        .mark_bar(size=13, stroke=paint(BACKGROUND), strokeWidth=1)
         .encode(
-            y=alt.Y("bar:N", title=None).scale(domain=labels).axis(ticks=False, domain=False),
+            y=alt.Y("bar:N", title=None)
+            .scale(domain=labels)
+            .axis(ticks=False, domain=False, labelPadding=6),
             x=alt.X("share:Q", title="share of CPU time")
             .scale(domain=[0, 1])
-            .axis(format="%", tickCount=4),
+            .axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
             color=alt.Color(
                 "phase:N",
-                scale=alt.Scale(domain=list(PHASE_COLOURS), range=list(PHASE_COLOURS.values())),
+                scale=alt.Scale(domain=list(PHASE_TONES), range=phases),
                 legend=alt.Legend(title=None, columns=2, symbolType="square"),
             ),
             order=alt.Order("place:Q"),
@@ -97,21 +104,27 @@ def draw_phases(title: str, bars: Sequence[Bar]) -> Chart:
         for bar in bars
     )
     description = f"{title}, share of CPU time by phase. {words}."
-    return finish(chart, title, description, height=19 * len(bars))
+    return finish(chart, title, description, subtitle=subtitle, height=19 * len(bars))
 
 
 def _encode_series(panel: Panel, styles: Styles) -> tuple[alt.Color, alt.Shape]:
     """Return colour and shape of each series, the same in every panel; the paper's are hollow."""
-    curves = (*panel.curves, *panel.paper)
-    labels = [curve.label for curve in curves]
-    colours = [styles[curve.algorithm].colour if curve.algorithm else GREY for curve in curves]
-    hollow = [RING if "RBM" in curve.label else FRAME for curve in panel.paper]
-    shapes = [styles[curve.algorithm].shape for curve in panel.curves] + hollow
+    ours, theirs = (
+        [_find_style(curve, styles) for curve in curves] for curves in (panel.curves, panel.paper)
+    )
+    labels = [curve.label for curve in (*panel.curves, *panel.paper)]
+    colours = [paint(style.tone) for style in (*ours, *theirs)]
+    shapes = [style.shape.filled for style in ours] + [style.shape.hollow for style in theirs]
     legend = alt.Legend(title=None, columns=1)
     return (
         alt.Color("series:N", scale=alt.Scale(domain=labels, range=colours), legend=legend),
         alt.Shape("series:N", scale=alt.Scale(domain=labels, range=shapes), legend=legend),
     )
+
+
+def _find_style(curve: Curve, styles: Styles) -> Style:
+    """Return the look of a curve; the paper's may be of an algorithm that the study has not."""
+    return styles.get(curve.algorithm) or KNOWN_STYLES[curve.algorithm]
 
 
 def _list_lines(curves: Iterable[Curve]) -> list[dict[str, Any]]:
@@ -139,10 +152,6 @@ def _list_bounds(curves: Iterable[Curve]) -> list[float]:
     spots = [spot for curve in curves for spot in curve.spots]
     values = [value for spot in spots for value in (spot.low, spot.mean, spot.high)]
     return [value for value in values if value is not None]
-
-
-def _thin(values: Sequence[float]) -> list[float]:
-    return thin_out(values, _MAX_TICKS)
 
 
 def _choose(

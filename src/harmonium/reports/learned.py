@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.models import Interactions, read_interactions, read_weights
-from harmonium.problems import Problem, Structure, read_structure
+from harmonium.problems import Problem, Structure, name_problem, read_structure
+from harmonium.reports.titles import title_problem, title_runs
 from harmonium.runs import Runner
 
 MAX_STEPS_WITHOUT_MODEL: Final = 10_000
@@ -206,6 +207,17 @@ class Learned:
     learning: Learning
     run: str = ""
     """Which run of the algorithm it was, if there are several: "seed 2"."""
+    seed: int | None = None
+
+    @property
+    def title(self) -> str:
+        """The problem in words: "5-traps, n = 60"."""
+        return title_problem(name_problem(self.learning.problem))
+
+    @property
+    def series(self) -> str:
+        """Algorithm, population and seed: "rbm, population 240, seed 1"."""
+        return title_runs(self.algorithm, [self.learning.population], [self.seed])
 
     @property
     def label(self) -> str:

@@ -6,20 +6,22 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 import numpy as np
-from numpy.typing import NDArray
 
 from harmonium.models import Interactions
 from harmonium.reports.charts import (
     SHOWN,
     Chart,
-    colour_algorithms,
+    colour_series,
+    dash_lines,
     encode_evaluations,
     encode_generation,
     finish,
     make_data,
+    paint,
+    shape_series,
 )
 from harmonium.reports.learned import Learned, Learning, Score, Units
-from harmonium.reports.theme import GREY, Styles
+from harmonium.reports.theme import BACKGROUND, GREY, TEXT, Styles, Tone
 
 
 class Measure(NamedTuple):
@@ -49,13 +51,13 @@ MEASURES: Final = (
 )
 
 
-def draw_scores(title: str, learned: Sequence[Learned], styles: Styles) -> list[Chart]:
-    """Draw how well pairs are learned, a panel for each measure that some model has."""
+def draw_scores(learned: Sequence[Learned], styles: Styles) -> list[Chart]:
+    """Draw how well pairs of a problem are learned, a panel for each measure that a model has."""
     panels = []
     for measure in MEASURES:
         scored = [one for one in learned if _is_measured(one, measure)]
         if scored:
-            panels.append(_draw_measure(title or measure.title, scored, styles, measure))
+            panels.append(_draw_measure(scored, styles, measure))
     return panels
 
 
@@ -63,48 +65,46 @@ def _is_measured(one: Learned, measure: Measure) -> bool:
     return any(measure.read(score) is not None for score in one.learning.course)
 
 
-def _draw_measure(
-    title: str, learned: Sequence[Learned], styles: Styles, measure: Measure
-) -> Chart:
+def _draw_measure(learned: Sequence[Learned], styles: Styles, measure: Measure) -> Chart:
+    series = {one.algorithm: one.series for one in learned}
     by_generation = all(score.generation is not None for one in learned for score in _course(one))
     where = "generation" if by_generation else "evaluations"
     values: list[dict[str, Any]] = [
-        {"algorithm": one.algorithm, "run": one.label, where: getattr(score, where)}
-        | {"share": measure.read(score), "chance": measure.chance(one.learning, score)}
+        {"algorithm": one.algorithm, "series": series[one.algorithm], "run": one.label}
+        | {where: getattr(score, where), "which": which, "share": share}
         for one in learned
         for score in _course(one)
+        for which, share in (
+            ("model", measure.read(score)),
+            ("chance", measure.chance(one.learning, score)),
+        )
+        if share is not None
     ]
     name = measure.title.lower()
+    title = learned[0].title
     places = [value[where] for value in values]
     x = encode_generation(places) if by_generation else encode_evaluations(1.03 * max(places))
-    scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="%")
-    share = alt.Y("share:Q", title=name, scale=scale, axis=axis)
-    chance = alt.Y("chance:Q", title=name, scale=scale, axis=axis)
-    colour = colour_algorithms((one.algorithm for one in learned), styles)
+    y = alt.Y("share:Q", title=name, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+    colour = colour_series(series, styles)
     base = alt.Chart(make_data(values)).transform_filter(SHOWN)
-    expected = base.mark_line(strokeWidth=1.6, strokeDash=[4, 4]).encode(
-        x, chance, colour, detail="run:N"
+    lines = base.mark_line(strokeWidth=1.6).encode(
+        *(x, y, colour, dash_lines(("model", "chance"))), detail="run:N"
     )
-    lines = base.mark_line(strokeWidth=2, point={"size": 18}).encode(
-        *(x, share, colour),
-        detail="run:N",
-        tooltip=[
-            alt.Tooltip("run:N"),
-            alt.Tooltip(f"{where}:Q", format=","),
-            alt.Tooltip("share:Q", title=name, format=".0%"),
-            alt.Tooltip("chance:Q", format=".0%"),
-        ],
-    )
-    named = next(value for value in values if value[where] == max(places))
-    word = (
-        alt.Chart(make_data([named]))
-        .transform_filter(SHOWN)
-        .mark_text(text="chance", align="right", dy=-8, fontSize=11)
-        .encode(x, chance)
+    points = (
+        base.transform_filter("datum.which == 'model'")
+        .mark_point(filled=True, size=26, opacity=1)
+        .encode(
+            *(x, y, colour, shape_series(series, styles)),
+            tooltip=[
+                alt.Tooltip("run:N"),
+                alt.Tooltip(f"{where}:Q", format=","),
+                alt.Tooltip("share:Q", title=name, format=".0%"),
+            ],
+        )
     )
     words = "; ".join(_describe_end(one, measure) for one in learned)
     description = f"{title}, {name} of learned pairs by {where}. {words}."
-    return finish(alt.LayerChart(layer=[expected, lines, word]), title, description)
+    return finish(alt.LayerChart(layer=[lines, points]), title, description, subtitle=name)
 
 
 def _course(one: Learned) -> list[Score]:
@@ -126,64 +126,84 @@ def draw_weights(one: Learned, units: Units, styles: Styles) -> Chart:
         for bit, unit in np.argwhere(weights > 0.05 * strongest)
     ]
     length, hidden = weights.shape
+    shades = [paint(BACKGROUND), paint(styles[one.algorithm].tone)]
     chart = (
         alt.Chart(make_data(values))
-        .mark_rect(color=styles[one.algorithm].colour)
+        .mark_rect()
         .encode(
             x=_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
             y=_cells(alt.Y, "bit", "bit", length),
-            opacity=alt.Opacity(
+            color=alt.Color(
                 "weight:Q",
-                scale=alt.Scale(type="pow", exponent=0.75, domain=[0, strongest], range=[0, 1]),
+                scale=alt.Scale(
+                    type="pow",
+                    exponent=0.75,
+                    domain=[0, strongest],
+                    range=shades,
+                    interpolate="rgb",
+                ),
                 legend=alt.Legend(title="size of the weight", tickCount=4, direction="horizontal"),
             ),
             tooltip=["bit:O", "unit:O", "weight:Q"],
         )
     )
     words = (
-        f"{one.name}: sizes of the weights between {length} bits and {hidden} hidden units. "
-        f"{units.captured:.0%} of the units have most of their weight on one block."
+        f"{one.title}, {one.series}: sizes of the weights between {length} bits and {hidden} "
+        f"hidden units. {units.captured:.0%} of the units have most of their weight on one block."
     )
-    return finish(chart, one.name, words, height=300)
+    return finish(chart, one.title, words, subtitle=one.series, height=300)
 
 
 def draw_pairs(one: Learned, interactions: Interactions, styles: Styles) -> Chart:
     """Draw the pairs of the last model over the true ones: bit by bit, or parent by child."""
     score, truth = one.learning.last, one.learning.truth
     strengths = interactions.strengths
-    off_diagonal = ~np.eye(len(truth), dtype=np.bool_)
     learned = (
         strengths >= interactions.threshold if interactions.directed else interactions.pairs
-    ) & off_diagonal
+    ) & ~np.eye(len(truth), dtype=np.bool_)
+    cells = {
+        "true and learned": learned & truth,
+        "true, not learned": truth & ~learned,
+        "learned, not true": learned & ~truth,
+    }
+    values = (
+        {"kind": kind, "one": int(a), "other": int(b), "strength": round(float(strengths[a, b]), 2)}
+        for kind, marked in cells.items()
+        for a, b in np.argwhere(marked)
+    )
     rows, columns = ("bit: parent", "bit: child") if interactions.directed else ("bit", "bit")
-    encoding = [
-        _cells(alt.Y, "one", rows, len(truth)),
-        _cells(alt.X, "other", columns, len(truth)),
-    ]
-    tooltip = [
-        alt.Tooltip("one:O"),
-        alt.Tooltip("other:O"),
-        alt.Tooltip("strength:Q", title=interactions.unit),
-    ]
-
-    def mark(cells: NDArray[np.bool_], **style: Any) -> alt.Chart:
-        values = (
-            {"one": int(a), "other": int(b), "strength": round(float(strengths[a, b]), 2)}
-            for a, b in np.argwhere(cells)
+    tone = styles[one.algorithm].tone
+    chart = (
+        alt.Chart(make_data(values))
+        .mark_rect(strokeWidth=0.8)
+        .encode(
+            x=_cells(alt.X, "other", columns, len(truth)),
+            y=_cells(alt.Y, "one", rows, len(truth)),
+            fill=_tell_apart(alt.Fill, list(cells), (tone, BACKGROUND, TEXT)),
+            stroke=_tell_apart(alt.Stroke, list(cells), (tone, GREY, TEXT)),
+            tooltip=[
+                alt.Tooltip("kind:N", title="pair"),
+                alt.Tooltip("one:O"),
+                alt.Tooltip("other:O"),
+                alt.Tooltip("strength:Q", title=interactions.unit),
+            ],
         )
-        chart: alt.Chart = alt.Chart(make_data(values)).mark_rect(**style)
-        return chart.encode(*encoding, tooltip=tooltip)
-
-    layers = [
-        mark(truth, color=GREY, opacity=0.25),
-        mark(learned & truth, color=styles[one.algorithm].colour),
-        mark(learned & ~truth),  # in the colour of text
-    ]
+    )
     description = (
-        f"{one.name}, pairs of bits that the last model has learned: {score.pairs}, "
+        f"{one.title}, {one.series}, pairs of bits that the last model has learned: {score.pairs}, "
         f"{score.precision or 0:.0%} of them true, {score.recall or 0:.0%} of the true pairs."
     )
-    return finish(alt.LayerChart(layer=layers), one.name, description, height=300)
+    return finish(chart, one.title, description, subtitle=one.series, height=300)
+
+
+def _tell_apart(
+    channel: type[alt.Fill] | type[alt.Stroke], kinds: list[str], tones: tuple[Tone, ...]
+) -> alt.Fill | alt.Stroke:
+    """Return the colour of each kind of pair, with a legend."""
+    scale = alt.Scale(domain=kinds, range=[paint(tone) for tone in tones])
+    return channel(
+        "kind:N", scale=scale, legend=alt.Legend(title=None, columns=2, symbolType="square")
+    )
 
 
 def _cells(channel: type[alt.X] | type[alt.Y], field: str, title: str, count: int) -> alt.X | alt.Y:

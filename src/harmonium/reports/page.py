@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from harmonium.files import write_atomically
 from harmonium.reports.figures import VEGA_LITE, Figure
 from harmonium.reports.tables import Table
-from harmonium.reports.theme import RING, Styles, make_config
+from harmonium.reports.theme import DISC, Styles, make_config
 from harmonium.version import __version__
 
 
@@ -90,7 +90,7 @@ def render(page: Page, watched: str | None = None) -> str:
             page=page,
             watched=watched,
             version=__version__,
-            ring=RING,
+            ring=DISC.hollow,
             policy=_write_policy(library, script),
             css=_read_template("page.css"),
             library=library,

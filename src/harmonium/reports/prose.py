@@ -1,17 +1,16 @@
 """The sentences of a report, made from its numbers."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Final, Literal
+from typing import Final
 
 from harmonium.reports.curves import format_value
 from harmonium.reports.learned import Learned
 from harmonium.reports.snapshot import PlanKind, Snapshot
+from harmonium.studies.comparisons import MIN_PAIRS, Comparison, Cost, compare_rows
 from harmonium.studies.summary import Estimate, Row
 
-Cost = Literal["evaluations", "expected_evaluations", "cpu_total"]
 _UNITS: Final[dict[Cost, str]] = {
     "evaluations": "evaluations",
     "expected_evaluations": "expected evaluations",
@@ -22,8 +21,7 @@ _COSTS: Final[dict[PlanKind, tuple[Cost, ...]]] = {
     "grid": (),
     "runs": ("expected_evaluations",),
 }
-"""The costs by which the algorithms of a study are compared; CPU times of runs that failed are not
-comparable."""
+"""The costs of which the text speaks."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +39,10 @@ class Verdict:
     since: int
     """The smallest size from which on the algorithm is always the best."""
     clear: int | None
-    """The smallest size from which on its interval is below all others; none if there is none."""
-    known: bool
-    """Whether all of them have an interval at the largest size."""
+    """The smallest size from which on it is clearly the best (see `Comparison.clear`); none if it
+    is not clear at the largest size."""
+    pairs: int
+    """Runs or instances compared at the largest size."""
 
     def describe(self) -> str:
         """Return on which family and sizes it is the best: "onemax (from 60 bits on)"."""
@@ -59,10 +58,12 @@ class Verdict:
         return f"{self.family} ({where}{self._doubt()})"
 
     def _doubt(self) -> str:
-        if not self.known:
-            return ", too few runs for intervals"
+        if self.next is None:
+            return ""
+        if self.pairs < MIN_PAIRS:
+            return f", {self.pairs} pairs are too few to be clear"
         if self.clear is None:
-            return ", though intervals overlap"
+            return ", though not clearly"
         return "" if self.clear == self.since else f", clear from {self.clear} bits on"
 
     def compare(self) -> str:
@@ -80,12 +81,13 @@ def judge(rows: Sequence[Row], cost: Cost) -> list[Verdict]:
     """Return a verdict for each family with a size that two or more algorithms have finished."""
     verdicts = []
     for family in dict.fromkeys(row.family for row in rows):
-        cells = _find_cells([row for row in rows if row.family == family], cost)
+        mine = [row for row in rows if row.family == family]
+        cells = _find_cells(mine, cost)
         ranked = {
             size: sorted(cell, key=lambda row: _mean(row, cost)) for size, cell in cells.items()
         }
         if ranked:
-            verdicts.append(_judge_family(family, cost, ranked))
+            verdicts.append(_judge_family(cost, ranked, compare_rows(mine, [cost])))
     return verdicts
 
 
@@ -100,20 +102,25 @@ def _find_cells(rows: Sequence[Row], cost: Cost) -> dict[int, list[Row]]:
     return cells
 
 
-def _judge_family(family: str, cost: Cost, ranked: dict[int, list[Row]]) -> Verdict:
+def _judge_family(
+    cost: Cost, ranked: dict[int, list[Row]], comparisons: Sequence[Comparison]
+) -> Verdict:
     sizes = tuple(ranked)
     best, *others = ranked[sizes[-1]]
     same = [*takewhile(lambda size: ranked[size][0].name == best.name, reversed(sizes))]
-    apart = [*takewhile(lambda size: _stand_apart(ranked[size], cost), same)]
-    since, clear = same[-1], apart[-1] if apart else None
-    known = not any(math.isnan(bound) for row in (best, *others) for bound in _bounds(row, cost))
-    return Verdict(family, cost, best, others[0] if others else None, sizes, since, clear, known)
-
-
-def _stand_apart(ranked: Sequence[Row], cost: Cost) -> bool:
-    """Whether the interval of the best is below all others."""
-    best, *others = ranked
-    return all(_bounds(best, cost)[1] < _bounds(other, cost)[0] for other in others)
+    of_best = [one for one in comparisons if best.name in (one.name, one.other)]
+    doubtful = {one.size for one in of_best if one.better != best.name}
+    apart = [*takewhile(lambda size: size not in doubtful, same)]
+    return Verdict(
+        family=best.family,
+        cost=cost,
+        best=best,
+        next=others[0] if others else None,
+        sizes=sizes,
+        since=same[-1],
+        clear=apart[-1] if apart else None,
+        pairs=min((one.pairs for one in of_best if one.size == sizes[-1]), default=0),
+    )
 
 
 def write_lead(snapshot: Snapshot) -> str:
@@ -253,12 +260,6 @@ def _mean(row: Row, cost: Cost) -> float:
     estimate = _estimate(row, cost)
     assert estimate is not None  # noqa: S101  # only rows with an estimate are compared
     return estimate.mean
-
-
-def _bounds(row: Row, cost: Cost) -> tuple[float, float]:
-    estimate = _estimate(row, cost)
-    assert estimate is not None  # noqa: S101  # only rows with an estimate are compared
-    return estimate.low, estimate.high
 
 
 def explain_learning(learned: Sequence[Learned]) -> str:

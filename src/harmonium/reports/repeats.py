@@ -59,7 +59,7 @@ def repeat_runs(
         if isinstance(found, str):
             remarks.append(f"{problem}: {one.name} is left out; {found}.")
         elif found and found.scores:  # none if the algorithm has no models that can be scored
-            learned.append(Learned(problem, one.name, found))
+            learned.append(Learned(problem, one.name, found, seed=one.trial.seed))
     shown = {(one.family, one.name) for one in chosen}
     why = f"its runs took more than {MAX_SECONDS:g} CPU seconds or have more than {MAX_LENGTH} bits"
     remarks += [

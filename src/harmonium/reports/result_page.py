@@ -1,6 +1,5 @@
 """The page of one result: what a practitioner wants to know of an optimised function."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,9 +9,11 @@ from harmonium.bits import format_bits
 from harmonium.reports.figures import draw_convergence, draw_time, draw_training
 from harmonium.reports.page import Page, Section, format_time, name_file, render, write_page
 from harmonium.reports.run_parts import Run, list_environment, list_known, write_environment
+from harmonium.reports.solutions import list_ranges, show_solutions
 from harmonium.reports.tables import tabulate_trace
 from harmonium.reports.theme import Styles, style_algorithms
 from harmonium.runs import Result
+from harmonium.runs.explain import advise, describe_course
 from harmonium.studies.prose import format_count, format_duration
 
 MAX_RANGES_OF_ONES = 200
@@ -59,7 +60,9 @@ def make_result_page(result: Result, name: str | None = None) -> Page:
         lead=write_result_lead(result),
         sections=[
             Section("bits", "The best bits", [describe_ones(result)], text=format_bits(result.x)),
-            _show_course(result, styles),
+            show_solutions(result),
+            _show_course(result, title, styles),
+            Section("next", "What to do next", [advise(result)]),
             Section("numbers", "All numbers", tables=[tabulate_trace(result.trace, _TRACE)]),
         ],
         run=f"{length} bits, {result.label}, seed {result.seed}, written {written}",
@@ -99,6 +102,8 @@ def write_result_lead(result: Result) -> str:
     if served > 0:
         found += f"; the cache served {_count(served, 'more evaluation')}"
     words = [f"{found}."]
+    if result.noisy:
+        words.append(describe_noise(result))
     if result.failures:
         words.append(f"{_count(result.failures, 'call')} failed.")
     if result.repairs:
@@ -112,6 +117,16 @@ def write_result_lead(result: Result) -> str:
     interrupted = reason.startswith("interrupted")
     words.append(f"It ended: {reason}." if interrupted else f"It ended because {reason}.")
     return " ".join(words)
+
+
+def describe_noise(result: Result) -> str:
+    """Return how certain the value of a noisy function is."""
+    if result.fun_error is None:
+        return "The function is noisy, and the best was not called often enough to say how much."
+    return (
+        "The function is noisy: the value is a mean of repeated calls, with a standard error of "
+        f"{result.fun_error:.2g}."
+    )
 
 
 def describe_ones(result: Result) -> str:
@@ -130,33 +145,17 @@ def describe_ones(result: Result) -> str:
     )
 
 
-def list_ranges(places: Sequence[int]) -> list[str]:
-    """Return increasing numbers with three or more neighbours joined: "0", "3–5"."""
-    groups: list[list[int]] = []
-    for place in places:
-        if groups and groups[-1][-1] == place - 1:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    return [
-        text
-        for group in groups
-        for text in (
-            [f"{group[0]}–{group[-1]}"] if len(group) > 2 else [str(place) for place in group]
-        )
-    ]
-
-
-def _show_course(result: Result, styles: Styles) -> Section:
+def _show_course(result: Result, title: str, styles: Styles) -> Section:
     """Return best and mean by evaluations, the facts of models, and CPU time by phase."""
     run = Run(result.label, "", result)
-    time = draw_time(result.label, [run.bar])
+    time = draw_time(title, [run])
     if not result.trace:
         words = "The run ended before its first step was complete: there is no course to draw."
         return Section("course", "Course of the run", [words], figures=[time])
-    groups = [(result.label, [run.course])]
+    words = describe_course(result)
+    groups = [(title, [run.course])]
     figures = [draw_convergence(groups, styles, "value"), draw_training(groups, styles), time]
-    return Section("course", "Course of the run", figures=figures)
+    return Section("course", "Course of the run", [words], figures=figures)
 
 
 def _name_population(result: Result) -> str | None:

@@ -26,6 +26,7 @@ from harmonium.reports.run_parts import (
 )
 from harmonium.reports.tables import tabulate_learned, tabulate_results, tabulate_trace
 from harmonium.reports.theme import Styles, style_algorithms
+from harmonium.reports.titles import title_problem
 from harmonium.runs import Result
 from harmonium.studies.prose import format_count, format_duration
 
@@ -72,14 +73,14 @@ def make_run_page(
     runs = _name_runs(results, learnings)
     drawn, remarks = _choose_runs(runs)
     styles = style_algorithms(run.series for run in drawn)
-    title = results[0].problem
+    title, words = results[0].problem, title_problem(results[0].problem)
     sections = [
         Section(
             "course",
             "Course of the runs" if len(results) > 1 else "Course of the run",
             figures=[
-                *_draw_courses(title, drawn, styles),
-                draw_time(title, [run.bar for run in drawn]),
+                *_draw_courses(words, drawn, styles),
+                draw_time(words, drawn),
             ],
             remarks=remarks,
         ),
@@ -128,7 +129,10 @@ def _draw_courses(title: str, runs: Sequence[Run], styles: Styles) -> list[Figur
     if not any(course.interleaved for course in courses):
         return draw_courses([(title, courses)], styles)
     groups = [
-        (label, [run.course for run in runs if run.result.label == label and run.result.trace])
+        (
+            f"{title}: {label}",
+            [run.course for run in runs if run.result.label == label and run.result.trace],
+        )
         for label in dict.fromkeys(run.result.label for run in runs)
     ]
     return [draw_convergence(groups, styles), draw_training([(title, courses)], styles)]
@@ -141,7 +145,7 @@ def _show_learned(problem: Problem, runs: Sequence[Run], styles: Styles) -> Sect
     if reason:
         return Section(name, title, [f"Not shown: {reason}."])
     pairs = [
-        (run, Learned(run.result.problem, run.series, run.learning, run.which))
+        (run, Learned(run.result.problem, run.series, run.learning, run.which, run.result.seed))
         for run in runs
         if run.learning and run.learning.scores
     ]
@@ -195,16 +199,13 @@ def write_run_lead(results: Sequence[Result]) -> str:
 
 
 def _name_runs(results: Sequence[Result], learnings: Sequence[Learning]) -> list[Run]:
-    """Return runs by algorithm; if there is only one algorithm, each run is its own series."""
+    """Return the runs with their names; all runs of an algorithm look the same."""
     labels = [result.label for result in results]
     followed = [*learnings, *[None] * (len(results) - len(learnings))]
     runs = []
     for result, learning in zip(results, followed, strict=True):
         which = f"seed {result.seed}" if labels.count(result.label) > 1 else ""
-        series = result.label
-        if which and len(set(labels)) == 1:
-            series, which = f"{series}, {which}", ""
-        runs.append(Run(series, which, result, learning))
+        runs.append(Run(result.label, which, result, learning))
     return runs
 
 

@@ -17,8 +17,7 @@ class Run:
     """A run, and its name in charts."""
 
     series: str
-    """Name by which it is coloured and hidden: the algorithm, or the run if there is only one
-    algorithm."""
+    """Name by which it is coloured and hidden: the label of the algorithm."""
     which: str
     """Which run of its series it is, if there are several."""
     result: Result
@@ -30,12 +29,13 @@ class Run:
         result = self.result
         trace = to_columns(result.trace)
         end = End(result.evaluations, result.fun, result.generations)
-        return Course(self.series, result.optimum, trace, self.which, result.best_found_by, end)
+        found_by, seed = result.best_found_by, result.seed
+        return Course(self.series, result.optimum, trace, self.which, found_by, end, seed)
 
     @property
     def bar(self) -> Bar:
         """CPU time by phase."""
-        return Bar(self.series, self.course.label, self.result.cpu_seconds)
+        return Bar(self.series, f"{self.series}, seed {self.result.seed}", self.result.cpu_seconds)
 
 
 def find_best(results: Sequence[Result]) -> Result:

@@ -7,12 +7,14 @@ from functools import cached_property
 from typing import Literal, cast
 
 from harmonium.reports.courses import Course, End
+from harmonium.studies.comparisons import Comparison, compare_rows
 from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Walk
 from harmonium.studies.scaling import Crossing, Law, Price, find_crossings, find_prices, fit_laws
 from harmonium.studies.store import Outcome, Overview, Store
 from harmonium.studies.study import Study
 from harmonium.studies.summary import Row, summarize
+from harmonium.studies.trajectories import Trajectory, read_trajectories
 from harmonium.studies.trial import Trial
 
 PlanKind = Literal["bisect", "grid", "runs"]
@@ -42,6 +44,8 @@ class Snapshot:
     """The first run of each family, size and algorithm that was measured."""
     courses: tuple[tuple[Single, Course], ...]
     """The courses of those at the largest size of their family and algorithm."""
+    trajectories: tuple[Trajectory, ...]
+    """Of the plan `runs`: the best so far of each run behind the rows that are done."""
 
     @property
     def done(self) -> int:
@@ -64,6 +68,11 @@ class Snapshot:
         return list(dict.fromkeys(row.name for row in self.rows))
 
     @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Each two algorithms at each size, on the same runs or instances."""
+        return compare_rows(self.rows)
+
+    @cached_property
     def laws(self) -> list[Law]:
         """How the cost of each family and algorithm grows."""
         return fit_laws(self.rows)
@@ -83,6 +92,7 @@ def take_snapshot(store: Store) -> Snapshot:
     """Read everything a report needs."""
     with store.frozen():
         study, walks = read_walks(store)
+        runs = [walk for walk in walks if walk.case.plan.name == "runs"]
         singles = _find_singles(walks)
         largest = {(one.family, one.name): one for one in sorted(singles, key=_size)}
         drawn = [one for one in singles if largest[one.family, one.name] is one]
@@ -92,7 +102,10 @@ def take_snapshot(store: Store) -> Snapshot:
             taken=datetime.now(UTC),
             rows=tuple(summarize(walks)),
             singles=tuple(singles),
-            courses=tuple((one, _read_course(one, store)) for one in drawn),
+            courses=tuple(
+                (one, course) for one in drawn if (course := _read_course(one, store)) is not None
+            ),
+            trajectories=tuple(read_trajectories(runs, store)),
         )
 
 
@@ -108,15 +121,19 @@ def _find_singles(walks: Sequence[Walk]) -> list[Single]:
     return [found[where] for where in dict.fromkeys(cases) if where in found]
 
 
-def _read_course(one: Single, store: Store) -> Course:
+def _read_course(one: Single, store: Store) -> Course | None:
+    """Return the course of a run; none if its row or trace is damaged."""
     key = one.trial.key
-    result = store.result(key)
+    result, trace = store.result(key), store.trace(key)
+    if not result or not trace:
+        return None
     return Course(
         algorithm=one.name,
         optimum=result.get("optimum"),
-        trace=store.trace(key),
+        trace=trace,
         found_by=result.get("best_found_by"),
         end=End(result["evaluations"], result["fun"], result.get("generations")),
+        seed=one.trial.seed,
     )
 
 

@@ -19,15 +19,19 @@ from harmonium.reports.figures import PHASES_CAPTION, Figure
 from harmonium.reports.growth_charts import draw_growth, draw_phases
 from harmonium.reports.snapshot import Snapshot
 from harmonium.reports.theme import Styles
+from harmonium.reports.titles import title_problem
 from harmonium.studies.summary import Metric, Row
 
 _SIZES: Final = 4
 """Sizes of a family whose phases are shown."""
 
 _LOG = "Both axes are logarithmic: a straight line is a power of n, its slope the exponent."
-_INTERVALS = "Bars: 95 % intervals by bootstrap."
-_BARS = "Bars: 95 % intervals by bootstrap; lines: fitted laws."
-_PAPER = " Hollow: the paper's, at sizes near ours."
+_INTERVALS = "Bars: 95 % intervals of the means."
+_BARS = "Bars: 95 % intervals of the means; lines: fitted laws."
+_PAPER = (
+    " Hollow: the paper's points at sizes near ours, in the colour and shape of the algorithm with "
+    "its settings."
+)
 _ERT = (
     "Expected evaluations to the optimum if runs that fail are repeated: the evaluations of "
     "all runs divided by the number of solved ones (expected running time, ERT). There is no point "
@@ -147,6 +151,6 @@ def draw_shares(rows: Sequence[Row]) -> Figure:
         done = [row for row in rows if row.family == family and row.state == "done"]
         if done:
             sizes = thin_out(sorted({row.size for row in done}), _SIZES)
-            panels.append(draw_phases(family, measure_phases(done, sizes)))
+            panels.append(draw_phases(title_problem(family), measure_phases(done, sizes)))
     caption = f"{PHASES_CAPTION} By algorithm and size, at most {_SIZES} sizes."
     return Figure("phases", "Where the time goes", caption, tuple(panels))

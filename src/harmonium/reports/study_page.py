@@ -6,6 +6,7 @@ from itertools import groupby
 from harmonium.reports.courses import Course
 from harmonium.reports.figures import draw_courses, draw_learned
 from harmonium.reports.page import Page, Section, format_period, format_time, name_file
+from harmonium.reports.performance_section import show_performance
 from harmonium.reports.prose import (
     compare_algorithms,
     describe_units,
@@ -16,8 +17,14 @@ from harmonium.reports.prose import (
 from harmonium.reports.repeats import Known, repeat_runs
 from harmonium.reports.snapshot import Single, Snapshot
 from harmonium.reports.study_figures import draw_grid, draw_runs, draw_scaling, draw_shares
-from harmonium.reports.tables import tabulate_laws, tabulate_learned, tabulate_rows
+from harmonium.reports.tables import (
+    tabulate_comparisons,
+    tabulate_laws,
+    tabulate_learned,
+    tabulate_rows,
+)
 from harmonium.reports.theme import Styles, style_algorithms
+from harmonium.reports.titles import title_problem
 from harmonium.studies.prose import (
     choose_prices,
     describe_crossing,
@@ -36,6 +43,7 @@ def make_study_page(snapshot: Snapshot, known: Known | None = None) -> Page:
         *measured[snapshot.plan](snapshot, styles),
         _show_runs(snapshot, styles),
         _show_learned(snapshot, styles, {} if known is None else known),
+        _show_comparisons(snapshot),
         _show_numbers(snapshot),
     ]
     return Page(
@@ -106,6 +114,7 @@ def _show_success(snapshot: Snapshot, styles: Styles) -> list[Section]:
             sentences=compare_algorithms(snapshot.rows, snapshot.plan),
             figures=[solved, expected],
         ),
+        show_performance(snapshot.trajectories, styles),
         _show_scaling(snapshot),
         Section("time", "Where the time goes", figures=[cpu, draw_shares(snapshot.rows)]),
     ]
@@ -121,7 +130,7 @@ def _show_runs(snapshot: Snapshot, styles: Styles) -> Section:
 def _name_courses(pairs: Sequence[tuple[Single, Course]]) -> tuple[str, list[Course]]:
     """Return the courses of a family, and a title with their sizes."""
     sizes = sorted({single.size for single, _ in pairs})
-    title = f"{pairs[0][0].family}, n = {', '.join(map(str, sizes))}"
+    title = f"{title_problem(pairs[0][0].family)}, n = {', '.join(map(str, sizes))}"
     return title, [course for _, course in pairs if course.evaluations]
 
 
@@ -139,6 +148,11 @@ def _show_learned(snapshot: Snapshot, styles: Styles, known: Known) -> Section:
 
 
 _AGAIN = "One stored run of each algorithm was repeated exactly to look at its models."
+
+
+def _show_comparisons(snapshot: Snapshot) -> Section:
+    tables = [tabulate_comparisons(snapshot.comparisons)]
+    return Section("comparisons", "Which differences are clear", tables=tables)
 
 
 def _show_numbers(snapshot: Snapshot) -> Section:

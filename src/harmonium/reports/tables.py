@@ -8,7 +8,17 @@ from typing import Final
 from harmonium.reports.curves import know
 from harmonium.reports.learned import Learned
 from harmonium.runs import Result, Step
-from harmonium.studies.prose import format_count, format_estimate, format_exponent, format_seconds
+from harmonium.studies.comparisons import Comparison, Cost
+from harmonium.studies.index import name_state
+from harmonium.studies.prose import (
+    format_count,
+    format_estimate,
+    format_exponent,
+    format_p_value,
+    format_ratio,
+    format_seconds,
+    is_too_wide,
+)
 from harmonium.studies.scaling import Law
 from harmonium.studies.summary import Estimate, Metric, Row
 
@@ -65,26 +75,35 @@ _SUMMARY: Final[dict[Metric, tuple[str, Callable[[float], str]]]] = {
 def tabulate_laws(laws: Sequence[Law]) -> Table:
     """Return the exponents beside the paper's, a row for each family and algorithm."""
     compared = {law.metric for law in laws if law.paper is not None}
+    missing = any(law.missing for law in laws)
     columns = [
         Column("family", "problem", numeric=False),
         Column("name", "algorithm", numeric=False),
+        Column("sizes", "sizes", numeric=False),
     ]
+    columns += [Column("missing_sizes", "sizes left out", numeric=False)] if missing else []
     for metric, title in _SCALING.items():
         columns.append(Column(metric, title, interval=True))
         columns += [Column(f"{metric}_paper", "paper")] if metric in compared else []
     rows = []
     for family, name in dict.fromkeys((law.family, law.name) for law in laws):
         known = {law.metric: law for law in laws if (law.family, law.name) == (family, name)}
-        cells = [Cell(family), Cell(name)]
+        first = next(iter(known.values()))
+        cells = [Cell(family), Cell(name), _list_sizes(first.sizes)]
+        cells += [_list_sizes(first.missing)] if missing else []
         for metric in _SCALING:
             law = known.get(metric)
             cells.append(_show_law(law))
             cells += [_show_paper(law)] if metric in compared else []
         rows.append(tuple(cells))
     caption = (
-        "Exponents e of value = c·n^e, ± half of a 95 % interval by bootstrap; beside them the "
-        "paper's, if it has one."
+        "Exponents e of value = c·n^e, ± half of a 95 % interval by Student's t over the sizes; "
+        "beside them the paper's, for algorithms with the paper's own setting."
     )
+    if missing:
+        caption += " Sizes that are unfinished, not solved or failed are left out."
+    if any(is_too_wide(law.exponent) for law in laws):
+        caption += " Too wide: the interval says nothing about the growth; measure more sizes."
     return _drop_empty(Table("scaling", caption, tuple(columns), tuple(rows)))
 
 
@@ -113,16 +132,72 @@ def tabulate_rows(rows: Sequence[Row], *, expected: bool = False) -> Table:
     )
     caption = (
         "Means over runs, or over instances if there are several; ± half of a 95 % interval by "
-        "bootstrap, of a single population half of its bracket."
+        "Student's t on logarithms, of a single population half of its bracket."
     )
     if expected:
         caption += (
             " Expected evaluations (ERT): the evaluations of all runs divided by the number of "
-            'solved ones; "900 (≥ 400)" has no upper bound.'
+            "solved ones."
         )
     cells = tuple(_list_row(row, expected=expected) for row in rows)
     table = Table("summary", caption, columns, cells)
     return _drop_empty(table) if any(row.state == "done" for row in rows) else table
+
+
+_COSTS: Final[dict[Cost, str]] = {
+    "evaluations": "evaluations",
+    "expected_evaluations": "expected evaluations",
+    "cpu_total": "CPU time",
+}
+
+
+def tabulate_comparisons(comparisons: Sequence[Comparison]) -> Table:
+    """Return a row for each two algorithms, size and cost."""
+    columns = (
+        Column("family", "problem", numeric=False),
+        Column("size", "size"),
+        Column("population", "population"),
+        Column("cost", "cost", numeric=False),
+        Column("name", "algorithm", numeric=False),
+        Column("other", "compared with", numeric=False),
+        Column("ratio", "ratio"),
+        Column("pairs", "pairs"),
+        Column("wins", "less"),
+        Column("ties", "equal"),
+        Column("a12", "A12"),
+        Column("p", "p"),
+        Column("p_holm", "p, corrected"),
+        Column("better", "clearly less", numeric=False),
+    )
+    caption = (
+        "Two algorithms on the same runs, or on the same instances if there are several. Ratio: "
+        "mean cost of the first divided by that of the second. Less, equal: pairs in which the "
+        "first costs less, or the same. A12: chance that the first costs less. p: Wilcoxon's "
+        "signed-rank test; corrected by Holm's method over all rows of a problem and cost. A "
+        "difference is clear if the corrected p is below 0.05; fewer than 6 pairs never suffice."
+    )
+    rows = tuple(map(_list_comparison, comparisons))
+    return _drop_empty(Table("comparisons", caption, columns, rows))
+
+
+def _list_comparison(one: Comparison) -> tuple[Cell, ...]:
+    ratio = one.mean / one.other_mean if one.other_mean > 0 else math.nan
+    return (
+        Cell(one.family),
+        _number(one.size, str),
+        _number(one.population, format_count),
+        Cell(_COSTS[one.cost]),
+        Cell(one.name),
+        Cell(one.other),
+        Cell(format_ratio(one), know(ratio)),
+        _number(one.pairs, format_count),
+        _number(one.wins, format_count),
+        _number(one.ties, format_count),
+        _number(one.a12, "{:.2f}".format),
+        _number(one.p, format_p_value),
+        _number(one.p_holm, format_p_value),
+        Cell(one.better or "not clear"),
+    )
 
 
 def tabulate_learned(learned: Sequence[Learned]) -> Table:
@@ -253,7 +328,8 @@ def _list_row(row: Row, *, expected: bool) -> tuple[Cell, ...]:
         _show_estimate(row.expected_evaluations, format_count, spread=True),
     )
     solved = Cell(f"{row.solved}/{row.runs}", row.solved) if row.state == "done" else _EMPTY
-    state = f"{row.state}: {row.reason}" if row.state != "not solved" else row.reason
+    named = name_state(row.state)
+    state = f"{named}: {row.reason}" if row.state != "not solved" else row.reason
     return (
         Cell(row.family),
         _number(row.size, str),
@@ -261,7 +337,7 @@ def _list_row(row: Row, *, expected: bool) -> tuple[Cell, ...]:
         *estimates,
         *(chance if expected else ()),
         solved,
-        Cell(state if row.reason else row.state),
+        Cell(state if row.reason else named),
     )
 
 
@@ -280,6 +356,10 @@ def _show_law(law: Law | None) -> Cell:
     exponent = law.exponent
     bounds = (exponent.low, exponent.high) if exponent.known else ()
     return Cell(format_exponent(exponent), exponent.mean, *bounds)
+
+
+def _list_sizes(sizes: Sequence[int]) -> Cell:
+    return Cell(" ".join(map(str, sizes))) if sizes else _EMPTY
 
 
 def _show_paper(law: Law | None) -> Cell:

@@ -1,58 +1,142 @@
 """Colours, shapes and the look of charts, light and dark.
 
-The colours are those of Okabe and Ito (2008), safe for the colour-blind; the first four can be seen
-on white and on black.
+An algorithm has the same colour and shape on every page. The colours begin with those of Okabe and
+Ito (2008) and differ in lightness too, for colour-blind readers; on dark pages they are lighter.
+Against the page, text has a contrast of 4.5 or more and lines and markers of 3 or more (WCAG AA).
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#808080", "#E69F00", "#56B4E9")
-PHASE_COLOURS: Final = {
-    "fitness": "#56B4E9",
-    "selection": "#F0E442",
-    "building": "#E69F00",
-    "sampling": "#A0A0A0",
+
+class Tone(NamedTuple):
+    """A colour on light and on dark pages."""
+
+    light: str
+    dark: str
+
+
+BACKGROUND: Final = Tone("#ffffff", "#14171a")
+"""Of pages: `--back` of page.css."""
+TEXT: Final = Tone("#1c1e21", "#e8e6e3")
+QUIET_TEXT: Final = Tone("#5c6370", "#a8adb3")
+AXIS: Final = Tone("#8a9099", "#6b737c")
+GRID: Final = Tone("#e3e5e8", "#3a4048")
+"""Grid lines only guide the eye; no contrast is required of them."""
+GREY: Final = Tone("#808080", "#8a8f96")
+PHASE_TONES: Final = {
+    "fitness": Tone("#9b8f86", "#8d837b"),
+    "selection": Tone("#a0702a", "#c99a55"),
+    "building": Tone("#40342b", "#efe4d6"),
+    "sampling": Tone("#55777c", "#6fa0a6"),
 }
-GREY: Final = "#808080"
+"""Muted, so that no phase looks like an algorithm."""
 
-# Outlines within ±1, as SVG paths. Hollow ones turn the inner outline the other way round.
+Corners = Sequence[complex]
+"""The corners of an outline within about ±1; the inside is where 1j times a side points."""
+
+_LINE_WIDTH: Final = 0.34
+"""Of hollow shapes."""
+
+
+def _join(corners: Corners) -> str:
+    points = "L".join(f"{corner.real:.3g},{corner.imag:.3g}" for corner in corners)
+    return f"M{points}Z"
+
+
+def _shrink(corners: Corners) -> list[complex]:
+    """Return an outline with its sides moved to the inside by the width of a line."""
+    inner = []
+    for place, corner in enumerate(corners):
+        sides = corner - corners[place - 1], corners[(place + 1) % len(corners)] - corner
+        one, other = (1j * side / abs(side) for side in sides)
+        inner.append(corner + _LINE_WIDTH * (one + other) / (1 + (one * other.conjugate()).real))
+    return inner
+
+
+class Shape(NamedTuple):
+    """A marker as SVG paths within about ±1."""
+
+    filled: str
+    hollow: str
+    """With a hole: its outline turns the other way round."""
+
+
+def _make_shape(corners: Corners) -> Shape:
+    filled = _join(corners)
+    return Shape(filled, filled + _join(_shrink(corners)[::-1]))
+
+
 _CIRCLE = "M{r},0A{r},{r},0,1,1,-{r},0A{r},{r},0,1,1,{r},0Z"
 _HOLE = "M{r},0A{r},{r},0,1,0,-{r},0A{r},{r},0,1,0,{r},0Z"
-DISC: Final = _CIRCLE.format(r=1)
-SQUARE: Final = "M-.9,-.9H.9V.9H-.9Z"
-RING: Final = DISC + _HOLE.format(r=0.62)
-FRAME: Final = SQUARE + "M-.5,-.5V.5H.5V-.5Z"
-SHAPES: Final = (
-    DISC,
-    SQUARE,
-    "M0,-1.1L1.1,.9H-1.1Z",
-    "M0,-1.25L1.25,0L0,1.25L-1.25,0Z",
-    "M-.35,-1H.35V-.35H1V.35H.35V1H-.35V.35H-1V-.35H-.35Z",
-    "M0,1.1L1.1,-.9H-1.1Z",
-)
+_PLUS = [-0.4 - 1.1j, 0.4 - 1.1j, 0.4 - 0.4j]
+_TRIANGLE = [-1.15j, 1.2 + 0.9j, -1.2 + 0.9j]
+
+DISC: Final = Shape(_CIRCLE.format(r=1), _CIRCLE.format(r=1) + _HOLE.format(r=1 - _LINE_WIDTH))
+SQUARE: Final = _make_shape([-0.9 - 0.9j, 0.9 - 0.9j, 0.9 + 0.9j, -0.9 + 0.9j])
+TRIANGLE: Final = _make_shape(_TRIANGLE)
+DIAMOND: Final = _make_shape([-1.25j, 1.25, 1.25j, -1.25])
+PLUS: Final = _make_shape([corner * turn for turn in (1, 1j, -1, -1j) for corner in _PLUS])
+TRIANGLE_DOWN: Final = _make_shape([-corner for corner in _TRIANGLE])
+TRIANGLE_RIGHT: Final = _make_shape([corner * 1j for corner in _TRIANGLE])
+TRIANGLE_LEFT: Final = _make_shape([corner * -1j for corner in _TRIANGLE])
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """The look of an algorithm, the same in every chart."""
 
-    colour: str
-    shape: str
-    """An SVG path within ±1."""
+    tone: Tone
+    shape: Shape
 
 
 Styles = Mapping[str, Style]
 """The look of each algorithm, by name."""
 
+KNOWN_STYLES: Final = {
+    "rbm": Style(Tone("#0072B2", "#56B4E9"), DISC),
+    "boa": Style(Tone("#D55E00", "#FF8B3D"), SQUARE),
+    "rbm-paper": Style(Tone("#C75CA1", "#E58BC0"), DIAMOND),
+    "boa-rtr": Style(Tone("#009E73", "#1FB88A"), TRIANGLE),
+    "rbm-paper-n": Style(Tone("#7B1E5A", "#A8428A"), TRIANGLE_LEFT),
+    "umda": Style(Tone("#5C5C5C", "#CFCFCF"), PLUS),
+    "pyramid": Style(Tone("#6B4A00", "#A37A2C"), TRIANGLE_DOWN),
+    "rbm-worst": Style(Tone("#3A2CA8", "#8E86FF"), TRIANGLE_RIGHT),
+}
+"""Names that studies of harmonium use, with looks that are theirs on every page."""
+
 
 def style_algorithms(names: Iterable[str]) -> dict[str, Style]:
-    """Return a look for each algorithm, by its place in the list."""
-    return {
-        name: Style(COLOURS[place % len(COLOURS)], SHAPES[place % len(SHAPES)])
-        for place, name in enumerate(names)
-    }
+    """Return the look of each algorithm.
+
+    A known name has its own look, and so has a known name with settings ("rbm:hidden=n") unless
+    both are shown. Other names get looks that are free on the page.
+
+    Examples
+    --------
+    >>> from harmonium.reports.theme import style_algorithms
+    >>> style_algorithms(["mine", "rbm"])["rbm"] == style_algorithms(["rbm", "boa"])["rbm"]
+    True
+    """
+    names = list(dict.fromkeys(names))
+    styles = {name: KNOWN_STYLES[name] for name in names if name in KNOWN_STYLES}
+    for name in names:
+        known = KNOWN_STYLES.get(name.partition(":")[0])
+        if known and name not in styles and known not in styles.values():
+            styles[name] = known
+    free = [style for style in _list_styles() if style not in styles.values()]
+    others = [name for name in names if name not in styles]
+    styles |= {name: free[place % len(free)] for place, name in enumerate(others)}
+    return {name: styles[name] for name in names}
+
+
+def _list_styles() -> list[Style]:
+    """Return the known looks, the least used first, then every other pair of colour and shape."""
+    looks = list(KNOWN_STYLES.values())[::-1]
+    return [
+        Style(look.tone, looks[(place + shift) % len(looks)].shape)
+        for shift in range(len(looks))
+        for place, look in enumerate(looks)
+    ]
 
 
 FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -60,21 +144,20 @@ FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', A
 
 def make_config(*, dark: bool) -> dict[str, Any]:
     """Return the Vega-Lite configuration of all charts."""
-    text, quiet, line = (
-        ("#e8e6e3", "#a8adb3", "#3a4048") if dark else ("#1c1e21", "#5c6370", "#e3e5e8")
-    )
+    text, quiet, axis, grid = (tone[dark] for tone in (TEXT, QUIET_TEXT, AXIS, GRID))
     return {
         "background": "transparent",
         "font": FONT,
         "view": {"stroke": None},
         "title": {
             **{"color": text, "fontSize": 14, "fontWeight": 600, "anchor": "start"},
+            **{"subtitleColor": quiet, "subtitleFontSize": 12, "subtitlePadding": 4},
             **{"offset": 10, "limit": 330},
         },
         "axis": {
-            **{"labelColor": quiet, "titleColor": quiet, "gridColor": line, "domainColor": line},
-            **{"tickColor": line, "labelFontSize": 11, "titleFontSize": 12},
-            **{"titleFontWeight": "normal", "labelLimit": 150},
+            **{"labelColor": quiet, "titleColor": quiet, "gridColor": grid, "domainColor": axis},
+            **{"tickColor": axis, "labelFontSize": 11, "titleFontSize": 12},
+            **{"titleFontWeight": "normal", "labelLimit": 150, "labelFlush": False},
         },
         "legend": {
             **{"labelColor": text, "titleColor": quiet, "labelFontSize": 12, "titleFontSize": 12},
@@ -82,7 +165,7 @@ def make_config(*, dark: bool) -> dict[str, Any]:
             **{"symbolOpacity": 1, "orient": "bottom", "columnPadding": 14},
             "layout": {"bottom": {"anchor": "start", "direction": "vertical", "margin": 4}},
         },
-        "rect": {"color": text},
+        "line": {"strokeJoin": "round", "strokeCap": "round"},
         "rule": {"color": quiet},
         "text": {"color": text},
     }

@@ -1,5 +1,6 @@
 """A page on 127.0.0.1 that follows a study: it is rebuilt when the store has grown."""
 
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -17,6 +18,9 @@ from harmonium.studies.store import Store
 
 MIN_PAUSE: Final = 5.0
 """Minimum seconds between two builds."""
+
+MAX_SILENCE: Final = 30.0
+"""Seconds after which a connection is closed on which nothing is sent or read."""
 
 
 class Watched:
@@ -69,9 +73,15 @@ class Server(ThreadingHTTPServer):
         """The address of the page."""
         return f"http://127.0.0.1:{self.server_port}/"
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Report nothing of a connection that broke; anything else as usual."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: Server
+    timeout = MAX_SILENCE
 
     def do_GET(self) -> None:  # named by http.server
         """Answer with the page or its version."""
@@ -93,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
-        with suppress(ConnectionError):  # the browser closed the connection
+        with suppress(ConnectionError, TimeoutError):  # the browser is gone, or does not read
             self.end_headers()
             self.wfile.write(body)
 

@@ -6,15 +6,21 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from harmonium.bits import Bits, Fitness, Row
+from harmonium.format import one_line
 from harmonium.interrupts import is_interrupt
 from harmonium.runs import command
 
 Function = Callable[[Any], Any]
+
+
+Cause = Literal["row", "code", "batch", "return"]
+"""What a failure suggests if it is the first answer: that rows may fail, that the code or its
+environment is at fault, that the function takes all rows at once, or that it returns nothing."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +32,24 @@ class Failure:
     expected: str = "expected a finite number"
     rows: int = 0
     """Number of rows of a call that failed as a whole; 0 if the failure is of one row."""
+    cause: Cause = "row"
     error: Exception | None = None
     """Not sent between processes: not every exception can be."""
 
-    def __reduce__(self) -> tuple[type["Failure"], tuple[str, str, str, int]]:
-        return Failure, (self.words, self.trace, self.expected, self.rows)
+    def __reduce__(self) -> tuple[type["Failure"], tuple[str, str, str, int, Cause]]:
+        return Failure, (self.words, self.trace, self.expected, self.rows, self.cause)
 
 
-def evaluate(function: Function, bits: Bits, batch: bool, split: bool = False) -> tuple[float, Any]:
+def evaluate(
+    function: Function,
+    bits: Bits,
+    batch: bool,
+    split: bool = False,
+    deadline: float = math.inf,
+) -> tuple[float, Any]:
     """Call a function for rows; return the seconds it took, and its values or failures.
+
+    No row is begun after the deadline but the first; a batch is one call.
 
     Of one row the function gets integers, which can be subtracted and multiplied at will. With
     `split` a batch that raises is halved until those rows are found that do it.
@@ -44,7 +59,11 @@ def evaluate(function: Function, bits: Bits, batch: bool, split: bool = False) -
     if batch:
         answers = _evaluate_batch(function, bits, split)
     else:
-        answers = [evaluate_row(function, row) for row in bits.astype(np.int64)]
+        answers = []
+        for row in bits.astype(np.int64):
+            answers.append(evaluate_row(function, row))
+            if deadline < math.inf and time.perf_counter() >= deadline:
+                break
     return time.perf_counter() - started, answers
 
 
@@ -70,21 +89,47 @@ def _evaluate_batch(function: Function, bits: Bits, split: bool) -> Any:
         return [failure] * rows
     if answers.shape == () and answers.item() is None:
         expected = f"expected an array of shape ({rows},), one number a row"
-        return [Failure("returned None", expected=expected, rows=rows)] * rows
+        return [Failure("returned None", "", expected, rows, "return")] * rows
     if answers.shape == (rows, 1):
         return answers[:, 0]
     if answers.shape != (rows,):
         words = f"returned an array of shape {answers.shape} for {rows} rows"
         expected = f"expected ({rows},), one number a row"
-        return [Failure(words, expected=expected, rows=rows)] * rows
+        return [Failure(words, "", expected, rows, "code")] * rows
     return answers
 
 
 def _make_failure(error: Exception) -> Failure:
     if is_interrupt(error):
         raise KeyboardInterrupt
-    words = f"raised {type(error).__name__}: {error}{_locate(error)}"
-    return Failure(words, traceback.format_exc(), error=error)
+    words = f"raised {type(error).__name__}: {one_line(str(error))}{_locate(error)}"
+    return Failure(words, traceback.format_exc(), cause=_find_cause(error), error=error)
+
+
+_CODE_ERRORS = (NameError, ImportError, SyntaxError, AttributeError, OSError)
+_SHAPE_ERRORS = (IndexError, ValueError, TypeError)
+"""Errors of functions of all rows that get one."""
+
+
+def _find_cause(error: Exception) -> Cause:
+    """Return what an error suggests if it is the first answer."""
+    if isinstance(error, _CODE_ERRORS) or isinstance(error.__context__, OSError):
+        return "code"  # a program that cannot be run raises because of an OSError
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    if not isinstance(error, _SHAPE_ERRORS) or (last.line or "").startswith("raise"):
+        return "row"
+    return "code" if last.filename == __file__ and isinstance(error, TypeError) else "batch"
+
+
+def suggest_cause(value: Any) -> Cause:
+    """Return what an answer that is not a finite number suggests if it is the first one."""
+    if isinstance(value, Failure):
+        return value.cause
+    if value is None:
+        return "return"
+    if isinstance(value, np.ndarray | list | tuple):
+        return "batch"
+    return "row" if isinstance(value, float | np.floating) else "code"
 
 
 def _locate(error: Exception) -> str:
@@ -144,7 +189,7 @@ _SIGNED = "bits are unsigned; write bits.astype(int)"
 def _shorten(value: Any) -> str:
     try:
         plain = isinstance(value, float | np.floating)
-        text = " ".join((str(value) if plain else repr(value)).split())
+        text = one_line(str(value) if plain else repr(value))
     except Exception:  # noqa: BLE001  # whatever a repr does
         return f"a {type(value).__name__}"
     return text if len(text) <= 100 else f"{text[:100]}…"

@@ -28,6 +28,15 @@ class Cache:
     def update(self, keys: Iterable[bytes], values: Iterable[float]) -> None:
         """Add rows; drop the oldest if there are too many."""
         self.values.update(zip(keys, values, strict=True))
+        self._drop_surplus()
+
+    def put(self, key: bytes, value: float) -> None:
+        """Add one row, as `update` does, at less cost."""
+        self.values[key] = value
+        if len(self.values) > self._room:
+            self._drop_surplus()
+
+    def _drop_surplus(self) -> None:
         surplus = len(self.values) - self._room
         if surplus > 0:  # drop many at once: finding the first entry passes over all deleted ones
             for key in list(islice(self.values, surplus + self._room // 16)):

@@ -1,5 +1,6 @@
 """Checkpoints: a whole run on disk, search, cache, tally and trace, and back again."""
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
@@ -9,14 +10,16 @@ from typing import Any, cast
 import numpy as np
 
 from harmonium.algorithms import ALGORITHMS
+from harmonium.format import one_line
 from harmonium.registry import check_findable
 from harmonium.runs.distinct import Distinct
 from harmonium.runs.function import FunctionEvaluator
 from harmonium.runs.log import warn_unwritten
+from harmonium.runs.noise import NoisyRunner
 from harmonium.runs.runner import Runner
+from harmonium.runs.schema import check_structure
 from harmonium.runs.stopping import Reason, Stop
-from harmonium.runs.tally import Tally
-from harmonium.runs.trace import Step, Trace
+from harmonium.runs.trace import Improvement, Step, Trace
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 from harmonium.specs import SpecError, from_dict
@@ -26,8 +29,8 @@ _EVALUATOR_COUNTS = ("calls", "failures", "seconds", "elapsed", "name")
 _TALLY_COUNTS = ("evaluations", "best_found_at", "best_found_by", "last_improved_generation")
 
 
-class UnfinishedCheckpointError(FileExistsError):
-    """A file holds a run that has not ended, and is not written over."""
+class ExistingCheckpointError(FileExistsError):
+    """A file holds a search, ended or not, and is not written over."""
 
 
 def keep_checkpoint(runner: Runner, path: Path) -> None:
@@ -36,7 +39,7 @@ def keep_checkpoint(runner: Runner, path: Path) -> None:
     Raises
     ------
     FileExistsError
-        If the file is not a checkpoint, or holds a run that has not ended.
+        If the file exists: no search overwrites another one, nor any other file.
     SpecError
         If the algorithm is of a class that could not be found again.
     """
@@ -57,16 +60,18 @@ def load_runner(
     """
     snapshot = Snapshot.load(path)
     try:
+        check_structure(snapshot)
         runner = _restore(snapshot, function, executor)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        wrong = error if isinstance(error, SpecError) else repr(error)
+    except Exception as error:  # a custom algorithm may raise anything for what it does not know
+        plain = isinstance(error, SpecError | CheckpointError)
+        wrong = one_line(str(error) if plain else repr(error))
         raise CheckpointError(f"{path}: does not fit this version of harmonium: {wrong}") from error
     runner.save = partial(_save, path=path)
     return runner
 
 
 def check_function(runner: Runner) -> None:
-    """Raise if the function has another value for the best bits than the checkpoint.
+    """Raise if the function has another value for the best bits than the checkpoint, or none.
 
     Raises
     ------
@@ -76,26 +81,31 @@ def check_function(runner: Runner) -> None:
     evaluator, best = cast("FunctionEvaluator", runner.evaluator), runner.tally.best_bits
     if not evaluator.cached or best is None:
         return
-    value = evaluator.try_once(best)
-    if np.isfinite(value) and not np.isclose(value, runner.best, rtol=1e-6, atol=1e-9):
+    value, wrong = evaluator.try_once(best)
+    if wrong:
+        raise CheckpointError(
+            f"the function {wrong} for the best {len(best)} bits so far, for which the checkpoint "
+            f"has the value {runner.best:g}; resume with the same function"
+        )
+    if not np.isclose(value, runner.best, rtol=1e-6, atol=1e-9):
         raise CheckpointError(
             f"the function returns {value:g} for the best bits so far, the checkpoint says "
-            f"{runner.best:g}; resume with the same function, a noisy one with cache=False"
+            f"{runner.best:g}; resume with the same function"
         )
 
 
 def _check_free(path: Path) -> None:
-    """Raise if a file holds a run that has not ended, or anything else."""
-    if not path.exists():
+    """Raise if there is a file: a search that could be resumed, or anything else."""
+    if not os.path.lexists(path):
         return
     try:
         ended = Snapshot.load(path).facts.get("ended")
     except CheckpointError as error:
         raise FileExistsError(f"{error}; choose another file for the checkpoint") from None
-    if ended is None:
-        raise UnfinishedCheckpointError(
-            f"{path}: holds a search that has not ended; resume it, or delete the file"
-        )
+    state = "has not ended" if ended is None else "has ended"
+    raise ExistingCheckpointError(
+        f"{path}: holds a search that {state}; resume it, delete the file, or choose another"
+    )
 
 
 def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
@@ -110,10 +120,12 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
             "seed": runner.seed,
             "length": space.length,
             "ones": [space.fewest, space.most],
+            "exactly_one": space.groups,
             "stop": runner.stop.to_dict(),
             "evaluator": {name: getattr(evaluator, name) for name in _EVALUATOR_OPTIONS},
             "counts": {name: getattr(evaluator, name) for name in _EVALUATOR_COUNTS},
             "tally": {name: getattr(tally, name) for name in _TALLY_COUNTS},
+            "improvements": tally.improvements,
             "trace": [vars(row) for row in runner.trace.rows],
             "stride": runner.trace.stride,
             "steps": runner.steps,
@@ -122,6 +134,7 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
             "logged": runner.logged,
             "improved": runner.improved,
             "complete": runner.complete,
+            "noise": tally.noisy,
         },
         {
             "places": space.places,
@@ -135,6 +148,7 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
         },
     )
     snapshot.optional("best_bits", tally.best_bits)
+    snapshot.put("leaders", tally.leaders.save())
     snapshot.put("search", runner.search.snapshot())
     try:
         snapshot.save(path)
@@ -146,6 +160,7 @@ def _restore(
     snapshot: Snapshot, function: Callable[[Any], Any], executor: Executor | None
 ) -> Runner:
     facts, arrays = snapshot.facts, snapshot.arrays
+    groups, (fewest, most) = tuple(map(tuple, facts["exactly_one"])), facts["ones"]
     options = {name: facts["evaluator"][name] for name in _EVALUATOR_OPTIONS}
     evaluator = FunctionEvaluator(function, facts["length"], **options, executor=executor)
     for name in _EVALUATOR_COUNTS:
@@ -155,9 +170,9 @@ def _restore(
     worst, best, best_fitness = arrays["extremes"].tolist()
     evaluator.worst, evaluator.best = worst, best
     evaluator.cache.load(arrays["cache_keys"], arrays["cache_values"])
-    runner = Runner(
+    runner = (NoisyRunner if facts["noise"] else Runner)(
         ALGORITHMS.from_dict(facts["algorithm"]),
-        Space(facts["length"], arrays["places"], arrays["values"], *facts["ones"]),
+        Space(facts["length"], arrays["places"], arrays["values"], fewest, most, groups),
         facts["seed"],
         evaluator,
         from_dict(Stop, facts["stop"]),
@@ -165,16 +180,27 @@ def _restore(
     )
     counts = {name: facts["tally"][name] for name in _TALLY_COUNTS}
     distinct = Distinct.restore(arrays["distinct"])
-    runner.tally = Tally(
+    runner.tally = type(runner.tally)(
         **counts,
         best_bits=arrays.get("best_bits"),
         best_fitness=best_fitness,
+        improvements=[Improvement(*one) for one in facts["improvements"]],
         distinct=distinct,
     )
-    runner.trace = Trace([Step(**row) for row in facts["trace"]], facts["stride"])
+    runner.tally.load_leaders(snapshot.get("leaders"))
+    runner.trace = Trace(
+        [_read_step(row, evaluator.sign) for row in facts["trace"]], facts["stride"]
+    )
     runner.steps, runner.seconds = facts["steps"], facts["seconds"]
     runner.improved, runner.complete = facts["improved"], facts["complete"]
     runner.logged = None if facts["logged"] is None else tuple(facts["logged"])
     runner.search = runner.algorithm.restore(runner.space, runner.seed, snapshot.get("search"))
     runner.search.clock.seconds.update(facts["cpu_seconds"])
     return runner
+
+
+def _read_step(row: dict[str, Any], sign: float) -> Step:
+    """Return a row of a trace; JSON has no infinity and no NaN, and null stands for them."""
+    best = -np.inf * sign if row["best"] is None else row["best"]
+    facts = {label: np.nan if fact is None else fact for label, fact in row["facts"].items()}
+    return Step(**{**row, "best": best, "facts": facts})

@@ -3,12 +3,16 @@
 import numpy as np
 
 from harmonium.algorithms import Algorithm
+from harmonium.jit import take_remark
 from harmonium.problems import Problem, compile_problem
 from harmonium.runs.distinct import hash_rows
+from harmonium.warn import warn
 
 
 def compile_kernels(algorithm: Algorithm, problem: Problem | None = None) -> None:
     """Compile or load the kernels of a run, once a process; functions of users are not called."""
+    if remark := take_remark():
+        warn(remark)
     hash_rows(np.zeros((1, 6), dtype=np.uint8))
     algorithm.compile()
     if problem is not None:

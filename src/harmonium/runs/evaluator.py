@@ -3,12 +3,14 @@
 An evaluator counts the calls it makes and keeps what is done of a batch that is interrupted.
 """
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness, Row, check_fitness
 from harmonium.problems import Problem, name_problem
@@ -40,6 +42,21 @@ class EvaluationError(ValueError):
         self.reason, self.hint = reason, hint
 
 
+class Unfinished(NamedTuple):
+    """A batch of rows whose evaluation was cut short."""
+
+    bits: Bits
+    """All of its rows."""
+    done: NDArray[np.bool_]
+    """Which of them were evaluated."""
+    fitness: Fitness
+    """Their fitness, NaN for a row that failed; that of other rows means nothing."""
+
+    def take_done(self) -> tuple[Bits, Fitness]:
+        """Return the rows that were evaluated."""
+        return self.bits[self.done], self.fitness[self.done]
+
+
 class Evaluator(ABC):
     """Gives the fitness of rows, which is maximised."""
 
@@ -55,6 +72,10 @@ class Evaluator(ABC):
     """Rows for which the function raised or returned no finite number."""
     best: float = -np.inf
     """The highest fitness seen, also in the middle of a batch."""
+    worst: float = np.inf
+    """The lowest fitness seen; a failure counts as a little less."""
+    deadline: float = math.inf
+    """Time on the clock, as `time.perf_counter` tells it, after which no row is evaluated."""
     on_progress: Callable[[], None] | None = None
     """Called when some rows of a batch are done."""
 
@@ -82,8 +103,12 @@ class Evaluator(ABC):
         """Return the number of different rows whose value is known; 0 if that is not tracked."""
         return 0
 
-    def take_unfinished(self) -> tuple[Bits, Fitness] | None:
-        """Return the rows that were evaluated of a batch that failed, or none; only once."""
+    def rank_failures(self, fitness: Fitness) -> Fitness:
+        """Return the fitness of each row, that of a failed row below the worst."""
+        return fitness
+
+    def take_unfinished(self) -> Unfinished | None:
+        """Return the batch that was cut short, or none; only once."""
         return None
 
 

@@ -1,46 +1,40 @@
 """Evaluation of the user's function: row by row or in batches, here or elsewhere, cached."""
 
 import math
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
-from pickle import PicklingError
+from concurrent.futures import Executor
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from harmonium.bits import Bits, Fitness, format_bits
+from harmonium.clock import TimeUp
 from harmonium.runs.answers import (
     Failure,
     Function,
-    evaluate,
     evaluate_row,
     read_number,
     read_numbers,
+    suggest_cause,
 )
 from harmonium.runs.cache import Cache, make_keys
-from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator
+from harmonium.runs.calling import Caller
+from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator, Unfinished
 from harmonium.warn import warn
 
 OnError = Literal["raise", "worst"]
 
-MAX_BITS_PER_CALL: Final = 8_000_000
-"""Maximum number of bits per batch call; temporaries of the function are far larger."""
-
-CHUNK_SECONDS: Final = 0.01
-"""Time of the rows that are evaluated between two looks at failures and Ctrl-C."""
-
-CHUNKS_PER_WORKER: Final = 4
-
 UNTIMED_ROWS: Final = 1
-"""Rows evaluated first when time is limited and the cost of an evaluation is not known."""
+"""Rows of the first batch call when time is limited and the cost of a row is not known."""
 
 MAX_FIRST_FAILURES: Final = 32
 """Rows that may fail before the first value; then the function is taken to fail always."""
 
 WORST_HINT: Final = 'pass on_error="worst" to continue'
+BATCH_HINT: Final = "pass batch=True if the function takes all rows at once"
+RETURN_HINT: Final = "is there a `return`?"
 
 
 class FunctionEvaluator(Evaluator):
@@ -79,19 +73,20 @@ class FunctionEvaluator(Evaluator):
         self.name = getattr(function, "__name__", type(function).__name__)
         self.cached, self.on_error, self.executor = cached, on_error, executor
         self.cache = Cache(length)
-        self.worst = np.inf
-        """The lowest fitness seen; a failure counts as a little less."""
         self.seconds = 0.0
         """Time spent inside the function, wherever it ran."""
         self.elapsed = 0.0
         """Time on the clock spent waiting for values."""
         self._warned = False
         self._last_failure = ""
-        self._unfinished: tuple[Bits, Fitness] | None = None
+        self._unfinished: Unfinished | None = None
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, that of a failed row below the worst."""
-        fitness = self.look_up(bits)
+        return self.rank_failures(self.look_up(bits))
+
+    def rank_failures(self, fitness: Fitness) -> Fitness:
+        """Return the fitness of each row, that of a failed row below the worst."""
         if len(fitness) == 1 and math.isfinite(fitness[0]):  # rows often come one by one
             return fitness
         failed = np.isnan(fitness)
@@ -105,42 +100,71 @@ class FunctionEvaluator(Evaluator):
 
     def look_up(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
-        if not self.cached:
-            return self._compute(bits)
         if len(bits) == 1:
             return self._look_up_row(bits)
+        if not self.cached:
+            return self._compute(bits)
         keys, known = make_keys(bits), self.cache.values
         new: dict[bytes, int] = {}
         for number, key in enumerate(keys):
             if key not in known and key not in new:
                 new[key] = number
         if len(new) == len(keys):
-            fitness = self._compute(bits)
+            try:
+                fitness = self._compute(bits)
+            except BaseException:
+                self._note_unfinished(bits, keys, range(len(bits)))
+                raise
             self.cache.update(keys, fitness.tolist())
             return fitness
         fitness = np.array([known.get(key, np.nan) for key in keys])
         if new:
             rows = list(new.values())
-            values = self._compute(bits[rows], rows, len(bits)).tolist()
+            try:
+                values = self._compute(bits[rows], rows, len(bits)).tolist()
+            except BaseException:
+                self._note_unfinished(bits, keys, rows)
+                raise
             fresh = dict(zip(new, values, strict=True))
             places = [number for number, key in enumerate(keys) if key in fresh]
             fitness[places] = [fresh[keys[number]] for number in places]
             self.cache.update(fresh.keys(), fresh.values())
         return fitness
 
+    def _note_unfinished(self, bits: Bits, keys: list[bytes], rows: Sequence[int]) -> None:
+        """Cache what was evaluated of the new rows, and note it with known rows among them.
+
+        Known rows after the last that was evaluated are left out: with the same order of rows,
+        counts are those of an undisturbed run.
+        """
+        computed = self._unfinished
+        if computed is None:
+            return
+        places = [rows[number] for number in np.flatnonzero(computed.done).tolist()]
+        values = computed.fitness[computed.done].tolist()
+        self.cache.update([keys[place] for place in places], values)
+        known = self.cache.values
+        done = np.array([key in known for key in keys])
+        done[max(places, default=-1) + 1 :] = False
+        fitness = np.array([known.get(key, np.nan) for key in keys])
+        self._unfinished = Unfinished(bits, done, fitness)
+
     def _look_up_row(self, bits: Bits) -> Fitness:
         """Return the fitness of one row, without the cost of a batch."""
-        key = np.packbits(bits).tobytes()
+        key = np.packbits(bits).tobytes() if self.cached else b""
         value = self.cache.values.get(key)
         if value is None:
             here = self.executor is None and not self.batch
             value = self._compute_row(bits[0]) if here else float(self._compute(bits)[0])
-            self.cache.update((key,), (value,))
+            if self.cached:
+                self.cache.put(key, value)
         return np.array([value])
 
     def _compute_row(self, row: Bits) -> float:
         """Call the function of one row here, as `_compute` does for many."""
         started = time.perf_counter()
+        if started >= self.deadline and self.calls:
+            raise TimeUp
         answer = evaluate_row(self.function, row.astype(np.int64))
         elapsed = time.perf_counter() - started
         self.calls += 1
@@ -167,7 +191,12 @@ class FunctionEvaluator(Evaluator):
         return len(bits)
 
     def count_within(self, seconds: float) -> int:
-        """Return how many rows can be evaluated in this time, at least one."""
+        """Return how many rows a batch call should have that ends in this time, at least one.
+
+        Functions of one row need no limit: the clock is read between two rows.
+        """
+        if not self.batch:
+            return sys.maxsize
         if not self.calls:
             return UNTIMED_ROWS
         return max(1, int(seconds * self.calls / self.elapsed)) if self.elapsed else sys.maxsize
@@ -176,15 +205,15 @@ class FunctionEvaluator(Evaluator):
         """Return the number of different rows whose value is known."""
         return len(self.cache)
 
-    def take_unfinished(self) -> tuple[Bits, Fitness] | None:
-        """Return the rows that were evaluated of a batch that failed, or none; only once."""
+    def take_unfinished(self) -> Unfinished | None:
+        """Return the batch that was cut short, or none; only once."""
         unfinished, self._unfinished = self._unfinished, None
         return unfinished
 
-    def try_once(self, row: Bits) -> float:
-        """Return the value of a row without counting the call; NaN if it fails."""
+    def try_once(self, row: Bits) -> tuple[float, str]:
+        """Return the value of a row without counting the call, and what is wrong with it."""
         [(_, _, answers)] = self._call(row[None])
-        return read_number(answers[0])[0]
+        return read_number(answers[0])
 
     def all_failed_error(self, rows: int) -> EvaluationError:
         """Return the error that no row so far has a value."""
@@ -201,26 +230,29 @@ class FunctionEvaluator(Evaluator):
             return np.empty(0)
         of = len(bits) if of is None else of
         started, before = time.perf_counter(), self.seconds
+        if started >= self.deadline and self.calls:
+            raise TimeUp
         fitness = np.empty(len(bits))
-        done = 0
+        done = np.zeros(len(bits), np.bool_)
         try:
-            for rows, seconds, answers in self._call(bits):
+            for first, seconds, answers in self._call(bits):
+                rows = len(answers)
                 self.calls += rows
                 self.seconds += seconds
                 plain = read_numbers(answers, rows)
                 if plain is not None:
-                    fitness[done : done + rows] = plain * self.sign
-                    self._note_extremes(fitness[done : done + rows])
-                    done += rows
-                for value in answers if plain is None else ():
-                    place = done if places is None else places[done]
-                    fitness[done] = self._check(value, bits[done], place, of) * self.sign
-                    self._note_extremes(fitness[done : done + 1])
-                    done += 1
+                    fitness[first : first + rows] = plain * self.sign
+                    self._note_extremes(fitness[first : first + rows])
+                    done[first : first + rows] = True
+                for row, value in enumerate(answers if plain is None else (), first):
+                    place = row if places is None else places[row]
+                    fitness[row] = self._check(value, bits[row], place, of) * self.sign
+                    self._note_extremes(fitness[row : row + 1])
+                    done[row] = True
                 if self.on_progress:
                     self.on_progress()
         except BaseException:
-            self._unfinished = bits[:done], fitness[:done]
+            self._unfinished = Unfinished(bits, done, fitness)
             raise
         finally:
             elapsed = time.perf_counter() - started
@@ -236,33 +268,10 @@ class FunctionEvaluator(Evaluator):
             self.worst, self.best = min(self.worst, low), max(self.best, high)
 
     def _call(self, bits: Bits) -> Iterator[tuple[int, float, Any]]:
-        """Yield for each chunk its number of rows, the seconds it took, and the answers."""
-        pieces = -(-bits.size // MAX_BITS_PER_CALL)
-        split = self.on_error == "worst"
-        if self.executor is None:
-            if not self.batch:  # so that little is lost when a row fails, or at Ctrl-C
-                rows = int(CHUNK_SECONDS * self.calls / self.seconds) if self.seconds else 1
-                pieces = max(pieces, len(bits) // max(1, rows))
-            for chunk in [bits] if pieces == 1 else np.array_split(bits, pieces):
-                yield len(chunk), *evaluate(self.function, chunk, self.batch, split)
-            return
-        workers = count_workers(self.executor)
-        chunks = np.array_split(bits, min(len(bits), max(pieces, CHUNKS_PER_WORKER * workers)))
-        futures: list[Future[tuple[float, Any]]] = []
-        try:
-            futures.extend(
-                self.executor.submit(evaluate, self.function, chunk, self.batch, split)
-                for chunk in chunks
-            )
-            for chunk, future in zip(chunks, futures, strict=True):
-                yield len(chunk), *future.result()
-        except Exception as error:  # the function's own are part of the answer
-            raise EvaluationError(
-                f"the executor failed: {type(error).__name__}: {error}", _advise(error)
-            ) from error
-        finally:
-            for future in futures:
-                future.cancel()
+        """Yield for each chunk its first row, the seconds it took, and the answers."""
+        pace = self.calls / self.seconds if self.seconds else 0.0
+        caller = Caller(self.function, self.batch, self.on_error == "worst", self.executor)
+        return caller.call(bits, pace, self.deadline)
 
     def _check(self, value: Any, row: Bits, place: int, of: int) -> float:
         """Return a value as a float; NaN for a failure, where failures are allowed."""
@@ -278,16 +287,23 @@ class FunctionEvaluator(Evaluator):
     def _explain(self, value: Any, wrong: str, row: Bits, place: int, of: int) -> EvaluationError:
         failure = value if isinstance(value, Failure) else Failure(wrong)
         where = "" if failure.rows else f" (row {place} of {of}, {_name_bits(row)})"
-        hint = WORST_HINT
-        if self.best == -np.inf and not self.batch:
-            hint = f"{hint}, or batch=True if the function takes all rows at once"
-        error = EvaluationError(f"the function {wrong}{where}; {failure.expected}", hint)
+        reason = f"the function {wrong}{where}; {failure.expected}"
+        error = EvaluationError(reason, self._choose_hint(value))
         if not failure.rows:
             error.x = row.astype(np.int64)
         error.__cause__ = failure.error
         if failure.error is None and failure.trace:
             error.add_note(failure.trace)
         return error
+
+    def _choose_hint(self, value: Any) -> str:
+        """Return what to do about a failure; an answer before it shows that the code works."""
+        cause = suggest_cause(value)
+        of_shape = isinstance(value, Failure) and value.rows and value.error is None
+        if self.best > -np.inf and not of_shape:
+            return WORST_HINT
+        hints = {"row": WORST_HINT, "batch": WORST_HINT if self.batch else BATCH_HINT}
+        return {**hints, "return": RETURN_HINT, "code": ""}[cause]
 
     def _judge_executor(self, elapsed: float, spent: float, rows: int) -> None:
         """Warn once if sending rows to the executor takes longer than evaluating them."""
@@ -300,21 +316,7 @@ class FunctionEvaluator(Evaluator):
         )
 
 
-def count_workers(executor: Executor) -> int:
-    """Return how many workers an executor has, as far as it tells."""
-    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-
-
 def _name_bits(row: Bits) -> str:
     if len(row) <= 100:
         return f"the bits {format_bits(row)}"
     return f"the bits {format_bits(row[:60])}… ({len(row):,}; error.x has them all)"
-
-
-def _advise(error: Exception) -> str:
-    if isinstance(error, PicklingError | AttributeError | TypeError | BrokenExecutor):
-        return (
-            "for processes the function must be importable, not a lambda, and must not end the "
-            "process"
-        )
-    return ""

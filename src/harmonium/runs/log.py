@@ -5,7 +5,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from harmonium.files import FileRefusedError, read_regular
 from harmonium.warn import warn
+
+MAX_BYTES = 1_000_000_000
+"""Size of the lines after a checkpoint up to which they are read."""
 
 Place = tuple[str, int]
 """A log file, and its size in bytes so far."""
@@ -22,11 +26,16 @@ class Log:
         """Drop the lines of this search after a place, as they are written again; keep others."""
         if seen[0] != str(self._path.absolute()) or not self._path.is_file():
             return
-        whole = self._path.read_bytes()
-        later = whole[seen[1] :].splitlines(keepends=True)
-        kept = b"".join(line for line in later if not _is_of(line, seed))
-        self._file.truncate(min(seen[1], len(whole)))
-        self._file.write(kept)
+        try:
+            later = read_regular(self._path, MAX_BYTES, start=seen[1])
+        except FileRefusedError as error:
+            warn(f"the log {self._path} {error}; lines of this search may be in it twice")
+            return
+        lines = later.splitlines(keepends=True)
+        kept = b"".join(line for line in lines if not _is_of(line, seed))
+        if len(kept) < len(later):
+            self._file.truncate(seen[1])
+            self._file.write(kept)
 
     def close(self) -> None:
         """Close the file."""

@@ -1,12 +1,17 @@
 """What a run found, what it cost, and why it ended; the same for `run` and `maximize`."""
 
+import os
 from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
 from typing import Any
 
 from harmonium.bits import Row, format_bits
 from harmonium.clock import Phase
+from harmonium.runs.explain import advise, describe_course
+from harmonium.runs.leaders import Solution
 from harmonium.runs.stopping import Reason
-from harmonium.runs.trace import Step
+from harmonium.runs.trace import Improvement, Step
 
 MAX_SHOWN_BITS = 200
 
@@ -18,7 +23,13 @@ class Result:
     x: Row
     """The best bits found, shape (length,)."""
     fun: float
-    """The value of `x`."""
+    """The value of `x`; with `noise` the mean of repeated calls."""
+    noisy: bool
+    """Whether the search was told that the function is noisy."""
+    fun_error: float | None
+    """Standard error of `fun`; none without `noise`, or if `x` was not called twice again."""
+    solutions: tuple[Solution, ...] = field(repr=False)
+    """The ten best different solutions, best first; of equal ones the first that was found."""
     success: bool
     """Whether the target was reached; without a target, whether the search came to its own end."""
     message: str
@@ -60,6 +71,8 @@ class Result:
     """Time on the clock."""
     trace: tuple[Step, ...] = field(repr=False)
     """The course of the run; long ones are thinned out to 1,000 rows at most."""
+    improvements: tuple[Improvement, ...] = field(repr=False)
+    """Evaluations and value of each row that was better than all before it; never thinned out."""
 
     @property
     def nfev(self) -> int:
@@ -71,16 +84,55 @@ class Result:
         """CPU seconds of all phases."""
         return sum(self.cpu_seconds.values())
 
+    def report(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+        """Write a page about the result: what was found, what it cost, and what to do next.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file to write.
+        name : str, optional
+            Title of the page; by default the name of the function or problem.
+
+        Examples
+        --------
+        >>> import harmonium as hm
+        >>> result = hm.maximize(sum, 30, seed=1, max_calls=500)
+        >>> result.report("ones.html")  # doctest: +SKIP
+        """
+        from harmonium.reports import write_result_report  # noqa: PLC0415  # slow to import
+
+        file = Path(path)
+        if file.is_dir() or not file.parent.is_dir():
+            raise FileNotFoundError(f"path is {file}; expected a file in an existing folder")
+        write_result_report(file, self, name)
+
     def __str__(self) -> str:
+        lines = (f"{name:>9}: {text}" for name, text in self._list_facts().items())
+        return "\n".join([self.message, *lines])
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: what happened, in plain words."""
+        words = f"Ended: {self.message}. {describe_course(self)} {advise(self)}"
+        rows = "".join(
+            f"<tr><th style='text-align: left'>{name}</th>"
+            f"<td style='text-align: left; overflow-wrap: anywhere'>{escape(text)}</td></tr>"
+            for name, text in self._list_facts().items()
+        )
+        return f"<p>{escape(words)}</p><table>{rows}</table>"
+
+    def _list_facts(self) -> dict[str, str]:
+        """Return what there is to say about the result, by name."""
         ones = int(self.x.sum())
         bits = format_bits(self.x[:MAX_SHOWN_BITS]) + "…" * (len(self.x) > MAX_SHOWN_BITS)
-        served = max(0, self.evaluations - self.calls)  # calls may exceed rows after a failure
+        error = "" if self.fun_error is None else f" ± {self.fun_error:.2g} (standard error)"
         by = f", by a population of {self.best_found_by:,}" if self.best_found_by else ""
         facts = {
-            "fun": f"{self.fun:.10g}, the {'smallest' if self.minimized else 'largest'} found",
+            "fun": f"{self.fun:.10g}{error}, the {'smallest' if self.minimized else 'largest'} "
+            "found",
             "x": f"{bits} ({ones:,} of {len(self.x):,} are ones)",
             "success": str(self.success),
-            "calls": f"{self.calls:,}" + (f", and {served:,} from the cache" if served else ""),
+            "calls": self._describe_calls(),
             "best": f"found at evaluation {self.best_found_at:,}{by}",
             "failures": f"{self.failures:,}" if self.failures else "",
             "repairs": f"{self.repairs:,}" if self.repairs else "",
@@ -88,11 +140,29 @@ class Result:
             "seed": str(self.seed),
             "seconds": f"{self.seconds:.3g}",
         }
-        lines = (f"{name:>9}: {text}" for name, text in facts.items() if text)
-        return "\n".join([self.message, *lines])
+        return {name: text for name, text in facts.items() if text}
+
+    def _describe_calls(self) -> str:
+        """Return calls, and how many rows came from the cache; with noise how many were repeats."""
+        more = self.evaluations - self.calls
+        if self.noisy:
+            return f"{self.calls:,}, {-more:,} of them repeats" if more < 0 else f"{self.calls:,}"
+        return f"{self.calls:,}, and {more:,} from the cache" if more > 0 else f"{self.calls:,}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the trace in plain types, the bits as a string of 0 and 1."""
-        plain: dict[str, Any] = {key: value for key, value in vars(self).items() if key != "trace"}
+        """Return the result in plain types, the bits as a string of 0 and 1.
+
+        Trace and improvements are left out.
+        """
+        courses = ("trace", "improvements")
+        plain: dict[str, Any] = {
+            key: value for key, value in vars(self).items() if key not in courses
+        }
         cpu_seconds: dict[str, float] = {"total": self.cpu_total, **dict(self.cpu_seconds.items())}
-        return {**plain, "x": format_bits(self.x), "cpu_seconds": cpu_seconds}
+        solutions = [solution.to_dict() for solution in self.solutions]
+        return {
+            **plain,
+            "x": format_bits(self.x),
+            "solutions": solutions,
+            "cpu_seconds": cpu_seconds,
+        }

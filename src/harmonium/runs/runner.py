@@ -4,6 +4,7 @@ It owns everything that is not searching: evaluation, tally, clock, stopping, tr
 and callback. `run`, `maximize`, studies and the command line all use it.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,8 +13,9 @@ import numpy as np
 
 from harmonium.algorithms import Algorithm, Search, Status
 from harmonium.bits import Bits, Fitness
+from harmonium.clock import TimeUp
 from harmonium.interrupts import plain_interrupts
-from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator, keep_finite
+from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite
 from harmonium.runs.log import Log, Place
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import MESSAGES, OWN_ENDS, Reason, Stop, is_solved
@@ -95,6 +97,7 @@ class Runner:
     @stop.setter
     def stop(self, stop: Stop) -> None:
         self._stop, self._budgeted = stop, stop.has_budget
+        self._limits = self._limit_search(stop)
 
     @property
     def elapsed(self) -> float:
@@ -108,20 +111,58 @@ class Runner:
 
     def run(self) -> Reason:
         """Ask, evaluate and tell until a rule ends the run; return which."""
-        self.started = time.perf_counter() - self.seconds
-        self._tell_initial()
-        resumed = self.steps > 0 and self.complete
-        reason = self._check_stop(self.search.status() if resumed else None)
+        self.start_clock()
+        reason = self._begin()
         if reason and self.save:
             self.save(self, reason)
         while reason is None:
-            self.complete = self._step()
-            before, self.seconds = self.seconds, time.perf_counter() - self.started
-            self._quick = self.seconds - before < QUICK_STEP and self._stop.max_cpu_seconds is None
-            reason = self._finish_step() if self.complete else self._check_stop()
+            reason = self._advance()
             if self.save and (reason or self.seconds >= self._next_save):
                 self._save_checkpoint(reason)
+        self._complete_run(reason)
         return reason
+
+    def _limit_search(self, stop: Stop) -> Stop:
+        """Return when the search ends; a subclass may reserve part of a budget."""
+        return stop
+
+    def _settle(self, bits: Bits, fitness: Fitness) -> Fitness:
+        """Return the fitness to tell of rows that were counted; a subclass may change it."""
+        return fitness
+
+    def _complete_run(self, reason: Reason) -> None:
+        """Do what is left when the search has ended; a subclass may evaluate more."""
+
+    def start_clock(self) -> None:
+        """Let the time of this process begin, and tell the others when it is up."""
+        self.started = time.perf_counter() - self.seconds
+        limit = self._limits.max_seconds
+        deadline = math.inf if limit is None else self.started + limit
+        self.search.clock.deadline = self.evaluator.deadline = deadline
+
+    def _begin(self) -> Reason | None:
+        """Evaluate the known solutions; return why the run should end at once, or none."""
+        try:
+            self._tell_initial()
+        except TimeUp:
+            self._tell_arrived_initial()
+            self.seconds = self.elapsed
+            return self._check_stop() or "time"
+        resumed = self.steps > 0 and self.complete
+        return self._check_stop(self.search.status() if resumed else None)
+
+    def _advance(self) -> Reason | None:
+        """Evaluate a batch, or as much of it as there is time for; return why to end, or none."""
+        try:
+            self.complete = self._step()
+        except TimeUp:
+            self._tell_arrived()
+            self.complete = not self.search.waiting
+            self.seconds = self.elapsed
+            return self._check_stop() or "time"
+        before, self.seconds = self.seconds, time.perf_counter() - self.started
+        self._quick = self.seconds - before < QUICK_STEP and self._stop.max_cpu_seconds is None
+        return self._finish_step() if self.complete else self._check_stop()
 
     def finish(self) -> Result:
         """Run to the end and return the result; Ctrl-C ends the run with the best so far.
@@ -129,7 +170,7 @@ class Runner:
         Raises
         ------
         EvaluationError
-            If the function fails; its `result` has the best so far.
+            If the function fails, or no value arrives in time; its `result` has the best so far.
         KeyboardInterrupt
             If nothing was evaluated before Ctrl-C.
         """
@@ -146,6 +187,11 @@ class Runner:
         result = self.conclude(reason)
         if result is None and reason == "interrupted":
             raise KeyboardInterrupt
+        if result is None and reason == "time" and not self.evaluator.calls:
+            raise EvaluationError(
+                f"max_seconds is {self._stop.max_seconds:g}, and no value arrived in this time",
+                "allow at least the time of one evaluation",
+            )
         if result is None:
             raise self.evaluator.all_failed_error(self.evaluator.calls)
         return result
@@ -154,7 +200,7 @@ class Runner:
         """Return the result so far; none before anything was evaluated."""
         unfinished = self.evaluator.take_unfinished()
         if unfinished is not None:
-            bits, fitness = unfinished
+            bits, fitness = unfinished.take_done()
             self._count(bits, _replace_failures(fitness))
         tally, evaluator, status = self.tally, self.evaluator, self.search.status()
         if tally.best_bits is None:
@@ -166,6 +212,9 @@ class Runner:
         return Result(
             x=tally.best_bits.astype(np.int64),
             fun=self.best,
+            noisy=tally.noisy,
+            fun_error=tally.best_error,
+            solutions=tally.list_solutions(evaluator.sign),
             success=reason in OWN_ENDS if target is None else solved,
             message=MESSAGES[reason] + lost,
             stopped_by=reason,
@@ -187,6 +236,7 @@ class Runner:
             cpu_seconds=dict(self.search.clock.seconds),
             seconds=self.seconds,
             trace=self._end_trace(status),
+            improvements=tally.list_improvements(evaluator.sign),
         )
 
     def _step(self) -> bool:
@@ -207,12 +257,12 @@ class Runner:
         try:
             fitness = self.evaluator(bits)
         finally:
-            evaluated_at = now()
-            seconds["fitness"] += evaluated_at - asked_at
-        charged = clock.charged
-        search.tell(bits, fitness)
-        seconds["selection"] += max(0.0, now() - evaluated_at - (clock.charged - charged))
+            seconds["fitness"] += now() - asked_at
         self._count(bits, fitness)
+        fitness = self._settle(bits, fitness)
+        charged, counted_at = clock.charged, now()
+        search.tell(bits, fitness)
+        seconds["selection"] += max(0.0, now() - counted_at - (clock.charged - charged))
         return len(bits) == len(asked)
 
     def _tell_initial(self) -> None:
@@ -223,19 +273,48 @@ class Runner:
             known = left[: self._count_affordable(left)]
             with self.search.clock.charge("fitness"):
                 fitness = self.evaluator.look_up(known)
-            # A known solution that fails is not told, but counted.
-            if np.isfinite(fitness).any():
-                self.search.tell(*keep_finite(known, fitness))
-            tally.add(known, _replace_failures(fitness))
+            self._welcome(known, fitness)
             self.seconds = self.elapsed
+
+    def _welcome(self, known: Bits, fitness: Fitness) -> None:
+        """Tell known solutions; one that failed is not told, but counted."""
+        if np.isfinite(fitness).any():
+            self.search.tell(*keep_finite(known, fitness))
+        self.tally.add(known, _replace_failures(fitness))
+
+    def _tell_arrived_initial(self) -> None:
+        """Tell the known solutions that were evaluated in time, and put them before the others."""
+        unfinished = self.evaluator.take_unfinished()
+        if unfinished is None:
+            return
+        first, count = self.tally.evaluations, len(unfinished.bits)
+        known, fitness = unfinished.take_done()
+        late = unfinished.bits[~unfinished.done]
+        self.initial = np.concatenate(
+            [self.initial[:first], known, late, self.initial[first + count :]]
+        )
+        self._welcome(known, fitness)
+
+    def _tell_arrived(self) -> None:
+        """Tell the rows of a batch that were evaluated in time."""
+        unfinished = self.evaluator.take_unfinished()
+        if unfinished is not None and unfinished.done.any():
+            bits, fitness = unfinished.take_done()
+            fitness = self.evaluator.rank_failures(fitness)
+            self._count(bits, fitness)
+            self.search.tell(bits, fitness)
 
     def _count(self, bits: Bits, fitness: Fitness) -> None:
         initial = self.tally.evaluations < len(self.initial)
-        if self.evaluator.failures:
-            fitness = np.where(fitness > UNKNOWN_WORST, fitness, -np.inf)
+        if self.evaluator.failures:  # which are below all values
+            fitness = np.where(fitness >= self.evaluator.worst, fitness, -np.inf)
         if self.tally.add(bits, fitness):
-            self.improved = True
-            self.tally.best_found_by = None if initial else self.search.status().population
+            self._note_best(initial)
+
+    def _note_best(self, initial: bool = False) -> None:
+        """Note that the best is another row than before."""
+        self.improved = True
+        self.tally.best_found_by = None if initial else self.search.status().population
 
     def _finish_step(self) -> Reason | None:
         """Note a batch that is complete; return why the run should end, or none."""
@@ -257,7 +336,7 @@ class Runner:
 
     def _check_stop(self, status: Status | None = None) -> Reason | None:
         """Return why the run should end, or none; the status is given when a batch is complete."""
-        tally, evaluator, stop = self.tally, self.evaluator, self.stop
+        tally, evaluator, stop = self.tally, self.evaluator, self._limits
         if evaluator.target is not None and is_solved(tally.best_fitness, evaluator.target):
             return "optimum"
         if evaluator.count_known() >= self.space.solutions:
@@ -272,7 +351,7 @@ class Runner:
 
     def _count_affordable(self, bits: Bits) -> int:
         """Return for how many of these rows, from the first on, the budgets last."""
-        stop, evaluator = self.stop, self.evaluator
+        stop, evaluator = self._limits, self.evaluator
         rows = len(bits)
         if stop.max_evaluations is not None:
             rows = min(rows, stop.max_evaluations - self.tally.evaluations)

@@ -1,8 +1,12 @@
-"""The trace of a run: a row for each batch of rows that was told, thinned out when it is long."""
+"""The course of a run: a trace, thinned out when it is long, and every improvement of the best.
+
+A trace has a row for each batch of rows that was told. The improvements are kept exactly: the best
+so far is a step function of the evaluations, and it changes nowhere else.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_TRACE_ROWS = 1000
 """When a trace has more rows, every second one is dropped."""
@@ -28,6 +32,15 @@ class Step:
     """Numbers about the model by label: epochs, edges."""
 
 
+class Improvement(NamedTuple):
+    """A row that was better than all before it."""
+
+    evaluations: int
+    """Number of the row, from 1 on."""
+    best: float
+    """Its value, the best so far from this evaluation on."""
+
+
 @dataclass
 class Trace:
     """The rows of a trace, at most 1,000, evenly spaced in steps."""
@@ -51,9 +64,15 @@ class Trace:
 COLUMNS = ("step", "evaluations", "calls", "best", "generation", "population", "mean")
 
 
-def to_columns(rows: Sequence[Step]) -> dict[str, Any]:
-    """Return a trace by column, the facts under `facts`; null where a row has no value."""
+def to_columns(rows: Sequence[Step], improvements: Sequence[Improvement] = ()) -> dict[str, Any]:
+    """Return a trace by column, the facts under `facts`; null where a row has no value.
+
+    Improvements, if any are given, are by column under `improvements`.
+    """
     columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
     labels = dict.fromkeys(label for row in rows for label in row.facts)
     columns["facts"] = {label: [row.facts.get(label) for row in rows] for label in labels}
+    if improvements:
+        evaluations, best = zip(*improvements, strict=True)
+        columns["improvements"] = {"evaluations": list(evaluations), "best": list(best)}
     return columns

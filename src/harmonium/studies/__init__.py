@@ -6,17 +6,21 @@
 """
 
 from harmonium.studies.driver import Stopped, read_rows
+from harmonium.studies.engines import EngineLost
 from harmonium.studies.families import Family
 from harmonium.studies.loading import load_study, parse_study
+from harmonium.studies.performance import expected_running_time
 from harmonium.studies.plans import Bisect, Grid, Runs
 from harmonium.studies.result import StudyResult, read_study, run_study
 from harmonium.studies.scaling import Law, fit_laws
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study
 from harmonium.studies.summary import Row
+from harmonium.studies.trajectories import Trajectory
 
 __all__ = [
     "Bisect",
+    "EngineLost",
     "Family",
     "Grid",
     "Law",
@@ -26,6 +30,8 @@ __all__ = [
     "Store",
     "Study",
     "StudyResult",
+    "Trajectory",
+    "expected_running_time",
     "fit_laws",
     "load_study",
     "parse_study",

@@ -8,7 +8,7 @@ from harmonium.algorithms import Algorithm
 from harmonium.problems import AnyProblem
 from harmonium.runs import Stop
 from harmonium.studies.store import Outcome
-from harmonium.studies.trial import Trial
+from harmonium.studies.trial import Trial, Trials
 
 
 class CasePlan(Protocol):
@@ -40,7 +40,7 @@ class Case:
     seeds: range
     plan: "CasePlan"
 
-    def trials(self, population: int | None = None) -> tuple[Trial, ...]:
+    def trials(self, population: int | None = None) -> Trials:
         """Return the runs at a population, by default the algorithm's own.
 
         Run r has the same seed at every population.
@@ -48,7 +48,7 @@ class Case:
         algorithm = self.algorithm
         if population is not None:
             algorithm = algorithm.with_population(population)
-        return tuple(Trial(self.problem, algorithm, self.stop, self.seeds[0]).repeat(self.seeds))
+        return Trial(self.problem, algorithm, self.stop, self.seeds[0]).repeat(self.seeds)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Attempt:
 
     population: int | None
     """None where the plan does not set it."""
-    trials: tuple[Trial, ...]
+    trials: Trials
     enough: Callable[[Sequence[Outcome]], bool]
     """Whether these outcomes, of the first of the runs, decide the attempt."""
     low: int | None
@@ -76,7 +76,7 @@ class Measured:
     """The largest population that did not suffice; the population itself where it was given."""
     bounded: bool
     """Whether `low` was run; if not, it is the largest that is too small for the algorithm."""
-    trials: tuple[Trial, ...]
+    trials: Trials
     outcomes: tuple[Outcome, ...]
 
 

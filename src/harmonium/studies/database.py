@@ -2,11 +2,19 @@
 
 import os
 import sqlite3
+import struct
+import sys
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from harmonium.specs import SpecError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 
 class StoreError(SpecError):
@@ -32,6 +40,8 @@ def explain_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         raise StoreError(f"{path}: {REMEDIES.get(code, str(error))}") from error
+    except UnicodeDecodeError as error:  # of a message of SQLite that quotes a damaged name
+        raise StoreError(f"{path}: {REMEDIES[sqlite3.SQLITE_CORRUPT]}") from error
 
 
 def choose_mode(path: Path) -> str:
@@ -41,46 +51,179 @@ def choose_mode(path: Path) -> str:
     return "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
 
 
-class DriverLock:
-    """A lock beside a store, held as long as this process lives or until it is released.
+SCHEMA = 3
+"""Version of the tables; files of another version are refused."""
 
-    It is the lock of SQLite on a second, empty file: it works wherever the store does, and the
-    system releases it when a driver is killed. Readers never look at it.
+_APPLICATION = 0x4861726D  # "Harm": marks our files among all SQLite files
+
+_TABLES = """
+CREATE TABLE study (
+  field TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE environments (id INTEGER PRIMARY KEY, facts TEXT NOT NULL UNIQUE);
+CREATE TABLE frames (id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE);
+CREATE TABLE trials (
+  key TEXT NOT NULL UNIQUE,
+  frame INTEGER NOT NULL REFERENCES frames (id),
+  seed INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
+  result TEXT NOT NULL,
+  error TEXT NOT NULL,
+  environment INTEGER NOT NULL REFERENCES environments (id),
+  host TEXT NOT NULL,
+  started TEXT NOT NULL,
+  wall_seconds REAL NOT NULL,
+  peak_memory INTEGER NOT NULL,
+  checksum INTEGER NOT NULL
+);
+CREATE TABLE traces (
+  key TEXT NOT NULL UNIQUE, columns BLOB NOT NULL, checksum INTEGER NOT NULL
+);
+"""
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables of a store, inside a transaction."""
+    for statement in _TABLES.strip().split(";\n"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise if a file is not a store, or one of another version."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (schema,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != _APPLICATION:
+        raise StoreError(f"{path}: this SQLite file is not the store of a study")
+    if schema > SCHEMA:
+        raise StoreError(
+            f"{path}: written by a newer harmonium (schema {schema}; this one reads "
+            f"{SCHEMA}); update harmonium"
+        )
+    if schema < SCHEMA:
+        raise StoreError(
+            f"{path}: written by an older harmonium (schema {schema}; this one reads "
+            f"{SCHEMA}); run the study again with a new store"
+        )
+
+
+def check_place(path: Path) -> None:
+    """Raise for what is not a file, and for a new file beside the log of another one."""
+    if str(path) == ":memory:":
+        raise StoreError(f"{path}: would keep nothing; expected the name of a file")
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder; expected the file of a store")
+    if path.exists() and not path.is_file():
+        raise StoreError(f"{path}: is not a regular file; expected the file of a store")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise StoreError(f"{path}: {REMEDIES[sqlite3.SQLITE_CANTOPEN]}")
+    log = path.with_name(path.name + "-wal")
+    if log.is_file() and log.stat().st_size and not (path.exists() and path.stat().st_size):
+        raise StoreError(f"{log}: is the log of a store that was moved away; move it there first")
+
+
+class DriverLock:
+    """A lock on the file of a store, under any of its names, wherever it is moved.
+
+    It is held until it is released or this process ends, killed or not. It is a lock on one byte
+    far behind the file's end, which neither SQLite nor readers touch. Where the system drops the
+    locks of a file whenever the process closes it, SQLite has to be closed first.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = _locate_lock(path)
-        self._connection = sqlite3.connect(self._file, isolation_level=None, timeout=0.0)
+        self._path = path
         try:
-            self._connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            self._connection.close()
-            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                raise StoreError(
-                    f"{path}: another process is running a study on this store; wait until it ends"
-                ) from None
-            raise
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except PermissionError:
+            code = sqlite3.SQLITE_READONLY if path.exists() else sqlite3.SQLITE_CANTOPEN
+            raise StoreError(f"{path}: {REMEDIES[code]}") from None
+        except OSError:
+            raise StoreError(f"{path}: {REMEDIES[sqlite3.SQLITE_CANTOPEN]}") from None
+        self._identity = _identify(os.fstat(self._file))
+        try:
+            locked = _try_repeatedly(self._file)
+        except OSError as error:
+            os.close(self._file)
+            raise StoreError(
+                f"{path}: cannot be locked: {error.strerror}; use another disk"
+            ) from error
+        if not locked:
+            os.close(self._file)
+            raise StoreError(
+                f"{path}: another process is running a study on this store; wait until it ends"
+            )
+
+    def is_in_place(self) -> bool:
+        """Whether the path still leads to the file that is locked."""
+        try:
+            return _identify(os.stat(self._path)) == self._identity
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Remove the lock."""
-        with suppress(OSError):  # an empty file that is not locked does no harm
-            self._file.unlink(missing_ok=True)
-        self._connection.close()
+        os.close(self._file)
 
 
 def is_running(path: Path) -> bool:
-    """Whether a driver holds the lock of a store; one that was killed holds none."""
-    lock = _locate_lock(path)
-    if not lock.exists():
+    """Whether a driver holds the lock of a store; one that was killed holds none.
+
+    Not to be called by a process that has the store open: SQLite could lose its locks.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
         return False
     try:
-        with closing(sqlite3.connect(f"{lock.as_uri()}?mode=ro", uri=True, timeout=0.0)) as held:
-            held.execute("SELECT count(*) FROM sqlite_schema")
-    except sqlite3.Error as error:
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+        return not _try_lock(file, exclusive=False)
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+
+
+_LOCKED_BYTE = 2**62
+_TRIES = 5
+
+
+def _try_repeatedly(file: int) -> bool:
+    """Lock a file for a driver; somebody who looks for a driver locks it for a moment too."""
+    for number in range(_TRIES):
+        if _try_lock(file, exclusive=True):
+            return True
+        if number < _TRIES - 1:
+            time.sleep(0.02)
     return False
 
 
-def _locate_lock(path: Path) -> Path:
-    whole = path.resolve()  # one lock for a store, under any of its names
-    return whole.with_name(whole.name + "-driver")
+def _identify(facts: os.stat_result) -> tuple[int, int]:
+    return facts.st_dev, facts.st_ino
+
+
+if sys.platform == "win32":
+
+    def _try_lock(file: int, *, exclusive: bool) -> bool:
+        """Lock a file if nobody has; it is unlocked when it is closed."""
+        os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK if exclusive else msvcrt.LK_NBRLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+
+    def _try_lock(file: int, *, exclusive: bool) -> bool:
+        """Lock a file if nobody has; it is unlocked when it is closed."""
+        try:
+            if sys.platform == "linux":  # a lock of this opening of the file, not of the process
+                kind = fcntl.F_WRLCK if exclusive else fcntl.F_RDLCK
+                lock = struct.pack("hhqqi", kind, os.SEEK_SET, _LOCKED_BYTE, 1, 0)
+                fcntl.fcntl(file, fcntl.F_OFD_SETLK, lock)
+            else:
+                kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
+                fcntl.lockf(file, kind | fcntl.LOCK_NB, 1, _LOCKED_BYTE)
+        except (BlockingIOError, PermissionError):
+            return False
+        return True

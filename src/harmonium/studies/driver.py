@@ -4,6 +4,7 @@ import gc
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager
@@ -11,18 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+import msgspec
 from msgspec.structs import replace
 
 from harmonium.runs import compile_kernels
 from harmonium.specs import SpecError
-from harmonium.studies.engines import Engine
+from harmonium.studies.engines import Engine, EngineLost
 from harmonium.studies.plans import Bisect, Walk
-from harmonium.studies.store import Outcome, Store, StoreError
+from harmonium.studies.store import Figures, Outcome, Store, StoreError
 from harmonium.studies.study import Study
 from harmonium.studies.summary import Row, summarize
 from harmonium.studies.trial import Record, Trial, execute, fail, read_record
 
 Watch = Callable[["Driver"], None]
+
+_MAX_WRONG_ANSWERS = 3
+"""After so many answers to a trial that are not its own, it has failed."""
 
 
 class Stopped(Exception):  # noqa: N818  # an end, not an error
@@ -46,6 +51,8 @@ class Driver:
         self.failed = 0
         """How many of them failed."""
         self._store = store
+        self.damage = store.remove_damaged()
+        """Which stored trials were damaged and are run again, in words; empty if none were."""
         self._outcomes = {
             key: outcome
             for key, outcome in store.outcomes().items()
@@ -56,6 +63,8 @@ class Driver:
         self.walks = walk_study(study, self._outcomes)
         self._open = [walk for walk in self.walks if not walk.advance()]
         self._running: dict[Future[bytes], _Submitted] = {}
+        self._wrong_answers: Counter[str] = Counter()
+        """By key of the trial that was submitted."""
         self._stopping = False
 
     def run(self, engine: Engine, watch: Watch = lambda driver: None) -> None:
@@ -117,7 +126,8 @@ class Driver:
         for walk in self._open:
             if len(first) >= free:
                 break
-            left = [trial for trial in walk.wanted() if trial.key not in running]
+            wanted = walk.wanted(free + len(running))
+            left = [trial for trial in wanted if trial.key not in running]
             chosen = [_Submitted(trial, walk) for trial in left[:free]]
             running.update(one.trial.key for one in chosen)
             if id(walk) in busy:
@@ -130,11 +140,16 @@ class Driver:
     def _receive(self, future: Future[bytes]) -> None:
         submitted = self._running.pop(future)
         try:
-            record = read_record(future.result())
+            record = _read_answer(submitted.trial, future.result())
         except CancelledError:
-            return
+            return  # lost: the trial is still wanted, and is submitted again
         except Exception as error:  # noqa: BLE001  # of the engine: a trial records its own
             record = _explain(error)
+        if record is None:
+            self._wrong_answers[submitted.trial.key] += 1
+            if self._wrong_answers[submitted.trial.key] < _MAX_WRONG_ANSWERS:
+                return  # submitted again
+            record = fail(f"WrongAnswer: {_MAX_WRONG_ANSWERS} answers were not those of this trial")
         self._keep(submitted, record)
 
     def _keep(self, submitted: _Submitted, record: Record) -> None:
@@ -148,8 +163,7 @@ class Driver:
     def _recall(self, engine: Engine) -> None:
         """Cancel trials that have not started and are no longer needed."""
         for future, submitted in list(self._running.items()):
-            wanted = {trial.key for trial in submitted.walk.wanted()}
-            unwanted = self._stopping or submitted.trial.key not in wanted
+            unwanted = self._stopping or not submitted.walk.wants(submitted.trial)
             if unwanted and engine.recall(future):
                 del self._running[future]
 
@@ -197,9 +211,20 @@ def walk_study(study: Study, outcomes: dict[str, Outcome]) -> list[Walk]:
     return walks
 
 
+def _read_answer(trial: Trial, answer: bytes) -> Record | None:
+    """Return the record that an engine answered with; none if it is not that of the trial."""
+    try:
+        record = read_record(answer)
+        if record.status == "done":
+            msgspec.convert(record.result, Figures)
+    except (msgspec.DecodeError, TypeError):
+        return None
+    return record if record.belongs_to(trial) else None
+
+
 def _explain(error: Exception) -> Record:
     """Return the record of a trial whose worker died; an engine that is gone ends the study."""
-    if isinstance(error, SpecError):
+    if isinstance(error, SpecError | EngineLost):
         raise error
     return fail(f"{type(error).__name__}: {error}")
 
@@ -219,8 +244,10 @@ def _check_optimum(submitted: _Submitted, record: Record) -> Record:
 def read_walks(store: Store) -> tuple[Study, list[Walk]]:
     """Return the study of a store, and its walks as far as the stored trials allow."""
     facts = store.describe()
-    if not facts:
+    if not facts and not store.damage:
         raise StoreError(f"{store.path}: holds no study yet")
+    if not facts.keys() >= {"name", "study", "text", "folder"}:
+        raise StoreError(f"{store.path}: what it says of its study is damaged; run the study again")
     folder = Path(facts["folder"]) if facts["folder"] else None
     try:
         study = Study.from_json(facts["study"], folder=folder, toml=facts["text"])
@@ -253,10 +280,11 @@ def bind(study: Study, store: Store) -> str:
     """Write the study into its store; raise for that of another. Return a remark, or nothing."""
     known = store.describe()
     facts = {"name": study.name, "study": study.to_json(), "text": study.text}
-    if known and known["name"] != study.name:
+    name = known.get("name", study.name)
+    if name != study.name:
         raise SpecError(
-            f"{store.path}: holds the study {known['name']!r}, not {study.name!r}; use another file"
+            f"{store.path}: holds the study {name!r}, not {study.name!r}; use another file"
         )
     store.note(**facts, folder="" if study.folder is None else str(study.folder))
-    changed = known and known["study"] != facts["study"]
+    changed = known and known.get("study") != facts["study"]
     return "the study has changed; stored trials that still fit are used" if changed else ""

@@ -4,22 +4,30 @@ Results do not depend on the engine: a trial carries all that decides its result
 """
 
 import logging
-import multiprocessing
 import os
-import queue
 import re
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
-from pickle import PicklingError
-from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
+from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 from harmonium.specs import SpecError
+from harmonium.studies.processes import Processes, WorkerDied, check_open, no_interrupts
+
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "EngineLost",
+    "EngineName",
+    "Processes",
+    "Serial",
+    "WorkerDied",
+    "check_engine",
+    "count_cores",
+    "open_engine",
+]
 
 EngineName = Literal["serial", "processes", "dask"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
@@ -27,12 +35,9 @@ ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_ATTEMPTS = 3
-"""How often a trial is started whose worker dies."""
 
-
-class WorkerDied(RuntimeError):  # noqa: N818  # says what happened
-    """A worker died while it ran a trial, in every attempt."""
+class EngineLost(RuntimeError):  # noqa: N818  # says what happened
+    """An engine cannot run trials any more; those that had ended are stored."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ class Serial(Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run now."""
-        _check_open(self._closed)
+        check_open(self._closed)
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()
         try:
@@ -100,196 +105,9 @@ class Serial(Executor):
         self._closed = True
 
 
-def _check_open(closed: bool) -> None:
-    if closed:
-        raise RuntimeError("cannot run more after shutdown()")
-
-
 @contextmanager
 def _open_serial() -> Iterator[Engine]:
     yield Engine(Serial(), lambda: 1, lambda: None)
-
-
-class Processes(Executor):
-    """Worker processes, each fed by its own thread; one that dies is replaced.
-
-    The standard pool breaks as a whole when a worker dies. Here the others continue, and the trial
-    is run again, up to three times. Workers end when the driver ends, even if it is killed.
-    """
-
-    def __init__(self, workers: int) -> None:
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._killed = threading.Event()
-        self._closed = False
-        self._workers = [_Worker() for _ in range(workers)]
-        self._threads = [
-            threading.Thread(target=self._feed, args=(worker,), daemon=True)
-            for worker in self._workers
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Queue a call for the next free worker."""
-        _check_open(self._closed)
-        future: Future[T] = Future()
-        self._jobs.put(_Job(cast("Future[Any]", future), fn, args, kwargs))
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers when the submitted calls are done; optionally drop those not started."""
-        self._closed = True
-        if cancel_futures:
-            self._drop_jobs()
-        for _ in self._threads:
-            self._jobs.put(None)
-        if wait:
-            for thread in self._threads:
-                thread.join()
-
-    def kill(self) -> None:
-        """End the workers at once and abandon their calls."""
-        self._closed = True
-        self._killed.set()
-        self._drop_jobs()
-        for worker in self._workers:
-            worker.kill()
-
-    def _drop_jobs(self) -> None:
-        while True:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return
-            if job is not None:
-                job.future.cancel()
-
-    def _feed(self, worker: "_Worker") -> None:
-        while (job := self._jobs.get()) is not None and not self._killed.is_set():
-            if job.future.set_running_or_notify_cancel():
-                self._run(worker, job)
-        worker.end()
-
-    def _run(self, worker: "_Worker", job: "_Job") -> None:
-        code: int | None = None
-        for _ in range(_ATTEMPTS):
-            try:
-                done, value = worker.call(job)
-            except (EOFError, OSError):
-                if self._killed.is_set():
-                    job.future.set_exception(WorkerDied("killed"))
-                    return
-                code = worker.kill()
-                worker.start()
-                continue
-            except Exception as error:  # noqa: BLE001  # the call cannot be pickled
-                job.future.set_exception(error)
-                return
-            if done:
-                job.future.set_result(value)
-            else:
-                job.future.set_exception(value)
-            return
-        words = f"the worker died {_ATTEMPTS} times, the last time with exit code {code}"
-        job.future.set_exception(WorkerDied(words))
-
-
-@dataclass(frozen=True)
-class _Job:
-    future: "Future[Any]"
-    fn: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-
-class _Worker:
-    """A process and the pipe to it."""
-
-    def __init__(self) -> None:
-        self.start()
-
-    def start(self) -> None:
-        """Start the process in a new interpreter, so that no thread or lock is inherited."""
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
-        with _no_interrupts():
-            self._process.start()
-        theirs.close()
-
-    def call(self, job: _Job) -> tuple[bool, Any]:
-        """Make a call; return whether it succeeded, and what it returned or raised."""
-        self._pipe.send((job.fn, job.args, job.kwargs))
-        return cast("tuple[bool, Any]", self._pipe.recv())
-
-    def end(self) -> None:
-        """Close the pipe and wait for the process to end."""
-        self._pipe.close()
-        self._process.join(timeout=5)
-        self.kill()
-
-    def kill(self) -> int | None:
-        """End the process now; return its exit code."""
-        self._process.join(timeout=0.1)  # to report the exit code of one that died
-        self._process.kill()
-        self._process.join()
-        return self._process.exitcode
-
-
-def _work(pipe: Connection) -> None:
-    """Make calls until the pipe closes: the main loop of a worker process."""
-    _ignore_interrupts()
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-    while True:
-        try:
-            fn, args, kwargs = pipe.recv()
-        except EOFError:
-            return
-        try:
-            answer = (True, fn(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001  # sent to the caller
-            answer = (False, error)
-        try:
-            pipe.send(answer)
-        except (TypeError, AttributeError, ValueError, PicklingError) as error:
-            pipe.send(
-                (False, RuntimeError(f"the result cannot be sent between processes: {error}"))
-            )
-
-
-def _end_with(sentinel: int) -> None:
-    """Wait until the driver ends, then end too: its results are no longer needed."""
-    wait([sentinel])
-    os._exit(1)
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Block Ctrl-C for a child process until it ignores the signal itself."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # now: when it is started, it lets SIGINT through again
-    came: list[int] = []
-    main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number)) if main else None
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if main:
-            signal.signal(signal.SIGINT, handler)
-        if came:
-            signal.raise_signal(signal.SIGINT)
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @contextmanager
@@ -338,7 +156,7 @@ def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:
     for handler in logging.getLogger("distributed").handlers:
         handler.setLevel(logging.CRITICAL + 1)  # errors are reported in one line
     if scheduler is None:
-        with _no_interrupts():  # threads and workers inherit it
+        with no_interrupts():  # threads and workers inherit it
             cluster = distributed.LocalCluster(
                 n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
             )
@@ -360,7 +178,7 @@ def _count_slots(client: Any) -> int:
     try:
         threads = client.nthreads()
     except (OSError, RuntimeError) as error:
-        raise SpecError(
+        raise EngineLost(
             "the Dask scheduler is gone; trials that had ended are stored: run again to continue"
         ) from error
     for address, count in threads.items():

@@ -1,35 +1,42 @@
-"""Tables of a study as flat rows: trials, traces, cases, summary and scaling laws."""
+"""Tables of a study as flat rows: trials, traces, cases, summary, comparisons, scaling laws."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple, get_args
-
-import msgspec
+from typing import Final, Literal, NamedTuple, get_args
 
 from harmonium.clock import PHASES
 from harmonium.runs.trace import COLUMNS
+from harmonium.studies.comparisons import Comparison, compare_rows
 from harmonium.studies.describing import describe_algorithm, write_spec
-from harmonium.studies.plans import Bisect, Case, State, Walk, find_smallest
+from harmonium.studies.index import (
+    Index,
+    Place,
+    decode,
+    encode,
+    find_row_states,
+    locate,
+    name_state,
+)
+from harmonium.studies.performance_tables import PerformanceTable, list_performance
+from harmonium.studies.plans import Bisect, Walk, find_smallest
 from harmonium.studies.scaling import Law, fit_laws
 from harmonium.studies.store import Store, Stored
 from harmonium.studies.summary import METRICS, Estimate, Row, summarize
 from harmonium.studies.tables import Plain, write_csv, write_json
-from harmonium.studies.trial import Trial
+from harmonium.studies.trajectories import read_trajectories
 
 __all__ = [
     "TABLES",
-    "Index",
-    "Place",
     "Table",
     "flatten",
     "list_cases",
+    "list_comparisons",
     "list_laws",
     "list_rows",
     "list_table",
     "list_traces",
     "list_trials",
-    "name_state",
     "write_csv",
     "write_json",
 ]
@@ -40,99 +47,6 @@ _RESULT: Final = (
 )
 _PHASES: Final = ("total", *PHASES)
 _CPU: Final = tuple(f"cpu_{phase}" for phase in _PHASES)
-
-
-class Place(NamedTuple):
-    """Where a stored trial belongs in its study; none if that is unknown."""
-
-    name: str | None = None
-    """Name of its algorithm in the study."""
-    family: str | None = None
-    counted: bool | None = None
-    """Whether it is one of the runs behind the summary."""
-    current: bool | None = None
-    """Whether the study as it is now includes it."""
-
-
-class Index:
-    """Finds where stored trials belong, by what they are and not by when they were run.
-
-    A trial belongs to the study as it is now if a case has the same problem, algorithm (both with
-    the same source), stopping rules and seed; on a grid also the same population.
-    """
-
-    def __init__(self, walks: Sequence[Walk]) -> None:
-        self.left_out: set[str] = set()
-        """Keys of the trials that were left out because the study no longer includes them."""
-        self._cases: dict[tuple[str, int | None], Case] = {}
-        self._frames: dict[str, tuple[Case | None, Place]] = {}
-        self._families: dict[str, str] = {}
-        self._names: dict[str, str] = {}
-        for case in (walk.case for walk in walks):
-            frame = _decode(Trial(case.problem, case.algorithm, case.stop, 0).frame)
-            where = _identify(frame, case.plan.name), getattr(case.plan, "population", None)
-            known = self._cases.setdefault(where, case)
-            if len(known.seeds) < len(case.seeds):  # the same case under another name
-                self._cases[where] = case
-            self._families.setdefault(_encode(_without_sources(frame["problem"])), case.family)
-            self._names.setdefault(_name_key(frame["algorithm"]), case.name)
-        self._counted = {
-            trial.key
-            for walk in walks
-            if walk.found and walk.found.measured
-            for trial in walk.found.measured.trials
-        }
-
-    def find(self, stored: Stored) -> Place:
-        """Return where a trial belongs; for an old one, family and name if they are known."""
-        if stored.frame not in self._frames:
-            self._frames[stored.frame] = self._find_frame(_decode(stored.frame))
-        case, old = self._frames[stored.frame]
-        if case and stored.seed in case.seeds:
-            return Place(case.name, case.family, stored.key in self._counted, True)
-        return old
-
-    def _find_frame(self, frame: Plain) -> tuple[Case | None, Place]:
-        """Return the case of trials that differ only in their seeds, and the place of old ones."""
-        population = frame["algorithm"].get("population")
-        candidates = [
-            (_identify(frame, "runs"), None),
-            (_identify(frame, "bisect"), None),
-            (_identify(frame, "grid"), population),
-        ]
-        case = next((self._cases[one] for one in candidates if one in self._cases), None)
-        family = self._families.get(_encode(_without_sources(frame["problem"])))
-        return case, Place(self._names.get(_name_key(frame["algorithm"])), family, False, False)
-
-
-def _identify(frame: Plain, plan: str) -> str:
-    """Return a frame as a text; of a plan that sets the population without it."""
-    algorithm = dict(frame["algorithm"])
-    if plan != "runs":
-        algorithm.pop("population", None)
-    return f"{plan} {_encode({**frame, 'algorithm': algorithm})}"
-
-
-def _name_key(algorithm: Plain) -> str:
-    """Return an algorithm as a text without its population and the state of its modules."""
-    return _encode({**_without_sources(algorithm), "population": None})
-
-
-def _without_sources(plain: Mapping[str, Any]) -> Plain:
-    return {
-        name: _without_sources(value) if isinstance(value, Mapping) else value
-        for name, value in plain.items()
-        if name != "source"
-    }
-
-
-def _encode(plain: Plain) -> str:
-    return msgspec.json.encode(plain, order="sorted").decode()
-
-
-def _decode(frame: str) -> Plain:
-    plain: Plain = msgspec.json.decode(frame)
-    return plain
 
 
 def list_trials(store: Store, index: Index | None = None, *, stale: bool = True) -> Iterator[Plain]:
@@ -154,6 +68,7 @@ def list_traces(store: Store, index: Index | None = None, *, stale: bool = True)
     columns = dict.fromkeys([*COLUMNS, *(f"fact_{label}" for label in labels)])
     for stored, place in _choose(store, index, stale):
         trace = store.trace(stored.key)
+        trace.pop("improvements", None)  # a table of its own
         facts = {f"fact_{label}": values for label, values in trace.pop("facts", {}).items()}
         by_column = {**trace, **facts}
         head = _head(stored, place)
@@ -176,6 +91,7 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
 
     It has the population found and its bounds, means of the runs there, and the cost of all runs.
     """
+    states = find_row_states(walks)
     for walk in walks:
         case, (row,) = walk.case, summarize([walk])
         low, high = _bound(walk)
@@ -186,9 +102,10 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
             "instance": problem.get("instance"),
             "name": case.name,
             "problem": write_spec(problem),
-            **describe_algorithm(_encode(case.algorithm.to_dict())),
+            **describe_algorithm(encode(case.algorithm.to_dict())),
             "plan": row.plan,
             "state": name_state(row.state),
+            "row_state": states[locate(case)],
             "reason": row.reason,
             "population": _find_population(row),
             "population_low": low,
@@ -231,11 +148,6 @@ def _find_population(row: Row) -> float | None:
     return own if row.plan == "runs" and isinstance(own, int) else None
 
 
-def name_state(state: State) -> str:
-    """Return the word for a state when a running driver cannot be detected."""
-    return "unfinished" if state == "running" else state
-
-
 def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
     """Yield a flat row for each problem size and algorithm, means beside their intervals."""
     for row in rows:
@@ -243,7 +155,7 @@ def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
             "family": row.family,
             "size": row.size,
             "name": row.name,
-            **describe_algorithm(_encode(row.algorithm.to_dict())),
+            **describe_algorithm(encode(row.algorithm.to_dict())),
             "plan": row.plan,
             "state": name_state(row.state),
             "reason": row.reason,
@@ -279,6 +191,7 @@ def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
             "name": law.name,
             "metric": law.metric,
             "sizes": " ".join(map(str, law.sizes)),
+            "missing_sizes": " ".join(map(str, law.missing)),
             "factor": law.factor,
             "exponent": law.exponent.mean,
             "exponent_low": _know(law.exponent.low),
@@ -287,7 +200,31 @@ def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
         }
 
 
-Table = Literal["trials", "traces", "cases", "summary", "scaling"]
+def list_comparisons(comparisons: Sequence[Comparison]) -> Iterator[Plain]:
+    """Yield a flat row for each comparison of two algorithms."""
+    for one in comparisons:
+        yield {
+            "family": one.family,
+            "size": one.size,
+            "population": one.population,
+            "cost": one.cost,
+            "name": one.name,
+            "other": one.other,
+            "mean": _know(one.mean),
+            "other_mean": _know(one.other_mean),
+            "unit": one.unit,
+            "pairs": one.pairs,
+            "wins": one.wins,
+            "ties": one.ties,
+            "a12": one.a12,
+            "p": one.p,
+            "p_holm": one.p_holm,
+            "clear": one.clear,
+            "better": one.better,
+        }
+
+
+Table = Literal["trials", "traces", "cases", "summary", "comparisons", "scaling", PerformanceTable]
 TABLES: tuple[Table, ...] = get_args(Table)
 
 
@@ -295,13 +232,20 @@ def list_table(
     what: Table, walks: Sequence[Walk], store: Store, *, index: Index | None = None
 ) -> Iterator[Plain]:
     """Yield the flat rows of a table; trials and traces only of the study as it is now."""
-    if what in ("trials", "traces"):
-        listed = list_trials if what == "trials" else list_traces
-        return listed(store, index or Index(walks), stale=False)
-    if what == "cases":
-        return list_cases(walks)
-    rows = summarize(walks)
-    return list_rows(rows) if what == "summary" else list_laws(fit_laws(rows))
+    match what:
+        case "trials" | "traces":
+            listed = list_trials if what == "trials" else list_traces
+            return listed(store, index or Index(walks), stale=False)
+        case "cases":
+            return list_cases(walks)
+        case "summary":
+            return list_rows(summarize(walks))
+        case "comparisons":
+            return list_comparisons(compare_rows(summarize(walks)))
+        case "scaling":
+            return list_laws(fit_laws(summarize(walks)))
+        case _:
+            return list_performance(what, list(read_trajectories(walks, store)))
 
 
 def flatten(stored: Stored, place: Place = Place()) -> Plain:  # noqa: B008  # it is frozen
@@ -318,7 +262,7 @@ def flatten(stored: Stored, place: Place = Place()) -> Plain:  # noqa: B008  # i
         # With a letter before the bits, programs that read tables do not take them for a number.
         "x": None if x is None else f"b{x}",
         **dict(zip(_CPU, map(cpu.get, _PHASES), strict=True)),
-        "wall_seconds": stored.wall_seconds,
+        "seconds": stored.wall_seconds,
         "peak_memory": stored.peak_memory,
         "started": stored.started,
         "host": stored.host,
@@ -335,6 +279,7 @@ def _head(stored: Stored, place: Place) -> Plain:
         "key": stored.key,
         "current": place.current,
         "counted": place.counted,
+        "row_state": place.row_state,
         "family": place.family,
         "length": columns.length,
         "instance": columns.instance,
@@ -356,10 +301,10 @@ class _Columns(NamedTuple):
 
 @lru_cache(4096)
 def _list_columns(frame: str) -> _Columns:
-    spec = _decode(frame)
+    spec = decode(frame)
     problem, algorithm = spec["problem"], spec["algorithm"]
     population = algorithm.get("population")
-    settings = {"problem": write_spec(problem), **describe_algorithm(_encode(algorithm))}
+    settings = {"problem": write_spec(problem), **describe_algorithm(encode(algorithm))}
     return _Columns(
         *(problem.get("length"), problem.get("instance")),
         population if isinstance(population, int) else None,

@@ -22,6 +22,9 @@ Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_LENGTH)]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 Positive = Annotated[int, Meta(ge=1)]
 
+MAX_CHARACTERS = 10_000_000
+"""Most characters of a study file; a device may never end."""
+
 
 class ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model of a study and the EDA around it; a plain string is `model` alone."""
@@ -91,23 +94,35 @@ def load_study(path: str | Path) -> Study:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MAX_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SpecError(f"{path}: cannot be read: {reason}") from None
+    if len(text) > MAX_CHARACTERS:
+        raise SpecError(
+            f"{path}: is not a study file; expected TOML of at most {MAX_CHARACTERS:,} characters"
+        )
     return parse_study(text, path.name, path.absolute().parent)
 
 
 def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Make the study of a TOML text; `file` is its name in errors."""
-    try:
-        plain = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{file}: is not TOML: {error}") from None
     loader = _Loader(file)
     try:
+        plain = tomllib.loads(text)
+        top = loader.read_top(plain)
+    except RecursionError:
+        raise SpecError(
+            f"{file}: is nested too deeply; expected tables and lists as in a study"
+        ) from None
+    except SpecError:
+        raise
+    except ValueError as error:  # of TOML, or a number with thousands of digits
+        raise SpecError(f"{file}: is not TOML: {error}") from None
+    try:
         with importable(folder):
-            return loader.make_study(plain, text, folder)
+            return loader.make_study(top, text, folder)
     except StudyError as error:
         raise SpecError(f"{file}: {loader.name_place(error.place)}{error.reason}") from error
 
@@ -120,9 +135,12 @@ class _Loader:
         self._keys: dict[str, str] = {}
         """Key of each algorithm by its name."""
 
-    def make_study(self, plain: dict[str, Any], text: str, folder: Path | None) -> Study:
+    def read_top(self, plain: dict[str, Any]) -> StudyTable:
+        """Return the top of a file."""
+        return self._convert(plain, StudyTable, "")
+
+    def make_study(self, top: StudyTable, text: str, folder: Path | None) -> Study:
         """Make the study of a file's tables."""
-        top = self._convert(plain, StudyTable, "")
         if not top.models and not top.algorithms:
             raise StudyError((), "models is missing; list `models`, `algorithms` or both")
         plan = _make_plan(top)

@@ -6,12 +6,19 @@ from functools import partial
 from typing import Any
 
 from harmonium.algorithms import Algorithm
+from harmonium.interrupts import is_interrupt
 from harmonium.problems import PROBLEMS, AnyProblem
 from harmonium.runs import Stop, default_stop
 from harmonium.specs import SpecError
 from harmonium.studies.cases import Case
 from harmonium.studies.families import Family, Place, StudyError, locate
 from harmonium.studies.plans import Bisect, Plan, StudyPlan
+
+MAX_CASES = 100_000
+"""Most cases of a study: problem instances times algorithms, on a grid times populations."""
+
+MAX_TRIALS = 10_000_000
+"""Most trials of a study, counted once a case; a bisection may need more."""
 
 
 def make_cases(
@@ -22,6 +29,7 @@ def make_cases(
     seed: int,
 ) -> Iterator[Case]:
     """Yield the cases of a study in order; raise for what cannot be measured."""
+    _check_total(families, algorithms, plan)
     seen: set[tuple[str, int]] = set()
     for number, family in enumerate(families):
         place = ("families", number)
@@ -45,6 +53,26 @@ def make_cases(
                             *(family.problem, size, instance, name, problem, algorithm),
                             *(stops[name, one], seeds, one),
                         )
+
+
+def _check_total(
+    families: Sequence[Family], algorithms: Mapping[str, Algorithm], plan: StudyPlan
+) -> None:
+    """Raise for a study with more cases or trials than anybody could run, before making any."""
+    cases = trials = 0
+    for family in families:
+        plans = (family.plan or plan).expand()
+        chosen = len(family.algorithms or algorithms)
+        measured = len(family.sizes) * (family.instances or 1) * chosen * len(plans)
+        cases += measured
+        trials += measured * family.runs
+    for total, what, most in ((cases, "cases", MAX_CASES), (trials, "trials", MAX_TRIALS)):
+        if total > most:
+            raise StudyError(
+                (),
+                f"the study has {total:,} {what} at least; expected at most {most:,}: use fewer "
+                "runs, instances, sizes or algorithms, or several studies",
+            )
 
 
 def _choose_plans(common: StudyPlan, family: Family, place: Place) -> Sequence[Plan]:
@@ -125,7 +153,9 @@ def _check_optimum(problem: AnyProblem) -> None:
         return
     try:
         optimum = problem.optimum
-    except Exception as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise SpecError(
             f"the optimum of {problem} raised {type(error).__name__}: {error}"
         ) from error

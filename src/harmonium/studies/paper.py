@@ -9,9 +9,10 @@ the points in `paper_points.csv` were decoded from the vector graphics of the jo
 import csv
 from functools import cache
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from harmonium.models import Model
+from harmonium.algorithms import EDA, Algorithm
+from harmonium.models import BOA, PaperRBM
 from harmonium.problems import AnyProblem
 from harmonium.studies.summary import Metric
 
@@ -80,10 +81,31 @@ def name_family(problem: AnyProblem) -> str | None:
     return name if name in _TABLE else None
 
 
-def find_exponent(problem: AnyProblem, model: Model, metric: Metric) -> float | None:
-    """Return the paper's exponent of n for a problem's family, a model and a metric, or none."""
+def name_model(algorithm: Algorithm) -> str | None:
+    """Return "RBM" or "BOA" for an algorithm with the paper's own setting, otherwise none.
+
+    The paper does not state who meets in a tournament, so both pairings count.
+    """
+    plain = _drop_free(algorithm)
+    return next((name for name, setting in _SETTINGS.items() if plain == setting), None)
+
+
+def _drop_free(algorithm: Algorithm) -> dict[str, Any]:
+    """Return the fields of an algorithm without those that the paper leaves open."""
+    fields = algorithm.to_dict()
+    return {name: fields[name] for name in fields if name not in ("population", "pairing")}
+
+
+_SETTINGS: Final = {
+    "RBM": _drop_free(EDA(PaperRBM(), replacement="keep-parents")),
+    "BOA": _drop_free(EDA(BOA(), replacement="keep-parents")),
+}
+
+
+def find_exponent(problem: AnyProblem, model: str, metric: Metric) -> float | None:
+    """Return the paper's exponent of n for a problem and its RBM or BOA, or none."""
     family = name_family(problem)
-    column = {"boa": 0, "rbm": 1, "rbm-paper": 1}.get(model.name)
+    column = {"BOA": 0, "RBM": 1}.get(model)
     if family is None or column is None:
         return None
     if metric == "cpu_building":

@@ -6,6 +6,7 @@ A plan knows nothing of workers or files. A study resumes by walking its plans a
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -341,12 +342,19 @@ class Walk:
                 self.found = end.value
         return True
 
-    def wanted(self) -> list[Trial]:
-        """Return the runs of the current attempt whose outcome is not known yet, in order."""
+    def wanted(self, most: int | None = None) -> list[Trial]:
+        """Return the first runs of the current attempt whose outcome is not known, in order."""
         if self.found is not None or self.attempt is None:
             return []
-        left = self.attempt.trials[len(self.seen) :]
-        return [trial for trial in left if trial.key not in self._outcomes]
+        trials = self.attempt.trials
+        left = (trials[number] for number in range(len(self.seen), len(trials)))
+        return list(islice((one for one in left if one.key not in self._outcomes), most))
+
+    def wants(self, trial: Trial) -> bool:
+        """Whether a run is one of the current attempt, with an outcome that is not known."""
+        if self.found is not None or self.attempt is None:
+            return False
+        return trial in self.attempt.trials and trial.key not in self._outcomes
 
     @property
     def state(self) -> State:
@@ -361,7 +369,7 @@ class Walk:
         """Add the next outcomes, up to the first that is missing or decides the attempt."""
         assert self.attempt is not None  # noqa: S101
         while len(self.seen) < len(self.attempt.trials) and not self.attempt.enough(self.seen):
-            outcome = self._outcomes.get(self.attempt.trials[len(self.seen)].key)
+            outcome = self._outcomes.get(self.attempt.trials.key(len(self.seen)))
             if outcome is None:
                 return
             self.seen.append(outcome)

@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from harmonium.format import format_count, format_duration, format_seconds
+from harmonium.studies.comparisons import Comparison
 from harmonium.studies.scaling import Crossing, Price
 from harmonium.studies.summary import Estimate
 
 __all__ = [
+    "choose_comparisons",
     "choose_prices",
     "describe_crossing",
     "describe_price",
@@ -15,7 +17,10 @@ __all__ = [
     "format_duration",
     "format_estimate",
     "format_exponent",
+    "format_p_value",
+    "format_ratio",
     "format_seconds",
+    "is_too_wide",
 ]
 
 
@@ -58,13 +63,23 @@ def choose_prices(prices: Sequence[Price]) -> list[Price]:
     return list(last.values())
 
 
+def choose_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons at the largest size of each family, population, pair and cost."""
+    largest: dict[tuple[str, int | None, str, str, str], Comparison] = {}
+    for one in comparisons:
+        which = (one.family, one.population, one.name, one.other, one.cost)
+        if which not in largest or one.size > largest[which].size:
+            largest[which] = one
+    return list(largest.values())
+
+
 def format_estimate(
     estimate: Estimate | None, write: Callable[[float], str], *, spread: bool = False
 ) -> str:
     """Return the mean, and if asked what is known of its bounds.
 
     "12,698 ±4%" shows half of the interval, "60 (>56)" a population where 56 was too small, "≤ 8"
-    one where no smaller population was run, "900 (≥ 400)" an interval without an upper bound.
+    one where no smaller population was run.
     """
     if estimate is None:
         return "–"
@@ -73,8 +88,6 @@ def format_estimate(
         return words
     if not estimate.known:
         return f"≤ {words}"
-    if math.isinf(estimate.high):
-        return f"{words} (≥ {write(estimate.low)})"
     if estimate.low < estimate.mean == estimate.high:
         return f"{words} (>{write(estimate.low)})"
     wide = (estimate.high - estimate.low) / 2 / (abs(estimate.mean) or 1.0)
@@ -82,6 +95,27 @@ def format_estimate(
 
 
 def format_exponent(exponent: Estimate) -> str:
-    """Return an exponent and half the width of its interval: "1.68 ±0.20"."""
-    wide = f" ±{(exponent.high - exponent.low) / 2:.2f}" if exponent.known else ""
-    return f"{exponent.mean:.2f}{wide}"
+    """Return an exponent and half of its interval: "1.68 ±0.20", or "6.04 ±4.31, too wide"."""
+    if not exponent.known:
+        return f"{exponent.mean:.2f}"
+    wide = ", too wide" if is_too_wide(exponent) else ""
+    return f"{exponent.mean:.2f} ±{(exponent.high - exponent.low) / 2:.2f}{wide}"
+
+
+def is_too_wide(exponent: Estimate) -> bool:
+    """Whether the interval of an exponent says nothing: its half is over 0.5 and half the mean."""
+    half = (exponent.high - exponent.low) / 2
+    return exponent.known and half > max(0.5, abs(exponent.mean) / 2)
+
+
+def format_p_value(p: float) -> str:
+    """Return a p value with three decimals, or "<0.001"."""
+    return "<0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def format_ratio(comparison: Comparison) -> str:
+    """Return the cost of the first algorithm, as a multiple of the other's."""
+    mean, other = comparison.mean, comparison.other_mean
+    if not math.isfinite(other) or other <= 0:
+        return "–"
+    return f"{mean / other:.2f}" if math.isfinite(mean) else "∞"

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from harmonium.studies.comparisons import Comparison, compare_rows
 from harmonium.studies.driver import Driver, bind, compile_study, read_walks, uncollected
 from harmonium.studies.engines import check_engine, open_engine
 from harmonium.studies.export import TABLES, Table, list_table
@@ -15,6 +16,7 @@ from harmonium.studies.scaling import Law, fit_laws
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study
 from harmonium.studies.summary import Row, summarize
+from harmonium.studies.trajectories import Trajectory, read_trajectories
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,23 @@ class StudyResult:
         return summarize(self.walks)
 
     @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Each two algorithms at each size, on the same runs or instances."""
+        return compare_rows(self.rows)
+
+    @cached_property
     def laws(self) -> list[Law]:
         """How the cost of each family and algorithm grows with the size."""
         return fit_laws(self.rows)
+
+    @cached_property
+    def trajectories(self) -> list[Trajectory]:
+        """The best so far of each run behind the rows that are done; `harmonium.plots` draws them.
+
+        Of a bisection these are the runs at the population found.
+        """
+        with Store.open(self.path) as store, store.frozen():
+            return list(read_trajectories(self.walks, store))
 
     def to_frame(self, what: Table = "summary") -> Any:
         """Return a table as a pandas DataFrame; pandas must be installed.
@@ -44,8 +60,12 @@ class StudyResult:
         ----------
         what : str
             "summary" has a row for each problem size and algorithm, "cases" for each problem
-            instance and algorithm, "trials" for each run, "traces" for each step of each run, and
-            "scaling" for each scaling law.
+            instance and algorithm, "trials" for each run, "traces" for each step of each run,
+            "comparisons" for each two algorithms at each size, and "scaling" for each scaling law.
+            Runtimes and targets: "improvements" has a row for each improvement of the best of each
+            run, "fixed-target" for each problem size, algorithm and target, "fixed-budget" for each
+            problem size, algorithm and number of evaluations, "ecdf" for each step of each ECDF of
+            runtimes, and "profile" for each problem instance and algorithm.
 
         Returns
         -------
@@ -91,6 +111,9 @@ def run_study(
 
 def read_study(path: str | Path) -> StudyResult:
     """Read the result of a study from its store, also while it is running.
+
+    Custom problems and algorithms are imported: read only stores that you trust. Damaged rows are
+    left out.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Scaling laws: value = c·n^e fitted on logarithms, where two laws cross, and break-even prices.
 
-Intervals are by bootstrap. Each resample draws runs (or instances) at each size, populations from
-their bracket, and the sizes' distances from the line among the sizes, so that both the noise of the
-runs and the misfit of the law widen the intervals.
+The interval of an exponent is that of least squares, by how far the sizes are from the line, with
+Student's t for the number of sizes. It is never narrower than the noise of the runs (or instances)
+and of the brackets of the populations alone would make it: a few sizes may be on a line by luck.
 """
 
 import math
@@ -12,20 +12,19 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
-from harmonium.studies.paper import find_exponent
-from harmonium.studies.summary import (
-    LEVEL,
-    RESAMPLES,
-    Estimate,
-    Metric,
-    Row,
+from harmonium.studies.comparisons import compare_rows
+from harmonium.studies.intervals import (
+    NORMAL,
     Values,
-    draw_weights,
-    find_interval,
+    find_mean_ratio_interval,
+    find_student,
+    solve_quadratic,
 )
+from harmonium.studies.paper import find_exponent, name_model
+from harmonium.studies.summary import Estimate, Metric, Row
 
+_LARGEST_LOGARITHM: Final = 300.0  # so that sizes do not overflow
 LAW_METRICS: Final[tuple[Metric, ...]] = (
     *("evaluations", "population", "cpu_total"),
     *("cpu_fitness", "cpu_selection", "cpu_building", "cpu_sampling"),
@@ -43,10 +42,13 @@ class Law:
     sizes: tuple[int, ...]
     factor: float
     exponent: Estimate
-    paper: float | None
-    """The paper's exponent, where it has one."""
-    lines: Values
-    """(intercept, slope) on natural logarithms: first the fit, then the resamples."""
+    margin: float
+    """Half of the 95 % interval of a single size around the law, on natural logarithms; NaN for a
+    law of two sizes."""
+    paper: float | None = None
+    """The paper's exponent, if all is as in the paper."""
+    missing: tuple[int, ...] = ()
+    """Sizes that are left out: unfinished, not solved or failed."""
 
     def predict(self, size: float) -> float:
         """Return the value the law gives for a size."""
@@ -84,48 +86,68 @@ class Price:
 
 def fit_laws(rows: Sequence[Row]) -> list[Law]:
     """Return a law for each family, algorithm and metric measured at two sizes or more."""
-    laws = []
-    for (family, name), mine in _group(rows).items():
-        for metric in LAW_METRICS:
-            law = fit_law(family, name, metric, mine)
-            if law:
-                laws.append(law)
-    return laws
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.family, row.name), []).append(row)
+    laws = (
+        fit_law(family, name, metric, mine)
+        for (family, name), mine in groups.items()
+        for metric in LAW_METRICS
+    )
+    return [law for law in laws if law]
 
 
 def fit_law(family: str, name: str, metric: Metric, rows: Sequence[Row]) -> Law | None:
-    """Fit one law to the rows of a family and algorithm; none with fewer than two sizes."""
-    usable = [row for row in rows if len(row.samples[metric]) and _mean(row, metric) > 0]
+    """Fit one law to the rows of a family and algorithm; none with fewer than two sizes.
+
+    Rows that are unfinished, not solved or of a grid are left out.
+    """
+    usable = [row for row in _usable(rows) if len(row.samples[metric]) and _mean(row, metric) > 0]
     if len(usable) < 2:
         return None
-    sizes = np.log([row.size for row in usable])
-    values = np.log([row.samples[metric].mean() for row in usable])
-    noise = np.stack([_resample_logarithm(row, metric) for row in usable], axis=1)
-    line = _fit(sizes, values[None])[0]
-    fitted = line[0] + line[1] * sizes
-    lines = np.vstack([line, _fit(sizes, fitted + _resample_misfit(values - fitted) + noise)])
-    known = len(usable) > 2  # through two points there is always a line
-    low, high = find_interval(lines[1:, 1]) if known else (math.nan, math.nan)
-    first = usable[0]
+    sizes = tuple(row.size for row in usable)
+    logarithms = np.log(sizes)
+    centred = logarithms - logarithms.mean()
+    values = np.log([_mean(row, metric) for row in usable])
+    slope = float(values @ centred / (centred @ centred))
+    margin = _find_margin(usable, metric, values - values.mean() - slope * centred)
+    half = margin / math.sqrt(centred @ centred)
     return Law(
         family=family,
         name=name,
         metric=metric,
-        sizes=tuple(row.size for row in usable),
-        factor=math.exp(line[0]),
-        exponent=Estimate(float(line[1]), low, high),
-        paper=_find_paper_exponent(first, metric),
-        lines=lines,
+        sizes=sizes,
+        factor=math.exp(values.mean() - slope * logarithms.mean()),
+        exponent=Estimate(slope, slope - half, slope + half),
+        margin=margin,
+        paper=_find_paper_exponent(usable[0], metric),
+        missing=tuple(dict.fromkeys(row.size for row in rows if row.size not in sizes)),
     )
+
+
+def _find_margin(rows: Sequence[Row], metric: Metric, distances: Values) -> float:
+    """Return half of the interval of a size, from its distances to the line and from the noise."""
+    freedom = len(distances) - 2
+    if not freedom:  # through two points there is always a line
+        return math.nan
+    scatter = find_student(freedom) * math.sqrt(float(distances @ distances) / freedom)
+    noise = NORMAL * math.sqrt(np.mean([_find_variance(row, metric) for row in rows]))
+    return max(scatter, noise)
+
+
+def _find_variance(row: Row, metric: Metric) -> float:
+    """Return the variance of the logarithm of a row's mean that its own samples show."""
+    values = row.samples[metric]
+    squares = float(values.var(ddof=1)) * len(values) if len(values) > 1 else 0.0
+    if metric == "population":  # anywhere in its bracket, all as likely
+        squares += float(((row.brackets * values) ** 2).sum()) / 12
+    return squares / float(values.sum()) ** 2
 
 
 def _find_paper_exponent(row: Row, metric: Metric) -> float | None:
     """Return the paper's exponent for a row that was measured as in the paper, or none."""
-    model = getattr(row.algorithm, "model", None)
-    if model is None or row.plan != "bisect":
-        return None
-    usual = getattr(row.algorithm, "replacement", "") == model.replacement
-    return find_exponent(row.problem, model, metric) if usual else None
+    model = name_model(row.algorithm) if row.plan == "bisect" else None
+    return find_exponent(row.problem, model, metric) if model else None
 
 
 def find_crossings(laws: Sequence[Law]) -> list[Crossing]:
@@ -143,43 +165,32 @@ def find_crossings(laws: Sequence[Law]) -> list[Crossing]:
 def find_prices(rows: Sequence[Row]) -> list[Price]:
     """Return the break-even price of an evaluation for each size and pair of algorithms.
 
-    There is none where it is uncertain which of the two needs fewer evaluations.
+    There is none where it is not clear which of the two needs fewer evaluations.
     """
+    usable = {(row.family, row.size, row.name): row for row in _usable(rows)}
     prices = []
-    cells: dict[tuple[str, int], list[Row]] = {}
-    for row in _usable(rows):
-        cells.setdefault((row.family, row.size), []).append(row)
-    for (family, size), mine in cells.items():
-        for one, other in combinations(mine, 2):
-            thrifty, wasteful = sorted((one, other), key=lambda row: _mean(row, "evaluations"))
-            seconds = _find_price(thrifty, wasteful)
-            if seconds is not None:
-                prices.append(Price(family, size, wasteful.name, thrifty.name, seconds))
+    for one in compare_rows(rows, ["evaluations", "expected_evaluations"]):
+        cheap = one.name if one.better == one.other else one.other
+        thrifty = usable.get((one.family, one.size, one.better or ""))
+        wasteful = usable.get((one.family, one.size, cheap))
+        seconds = _find_price(thrifty, wasteful) if thrifty and wasteful else None
+        if thrifty and seconds:
+            prices.append(Price(one.family, one.size, cheap, thrifty.name, seconds))
     return prices
 
 
 def _find_price(thrifty: Row, wasteful: Row) -> Estimate | None:
-    """Return the price and its interval; none if there may be no saving.
+    """Return the price and its interval; none if the mean may not be lower.
 
-    Algorithms share seeds and instances, so runs are drawn in pairs.
+    Algorithms share seeds and instances: their runs are pairs.
     """
-    if not all(_is_known(row.estimate("evaluations")) for row in (thrifty, wasteful)):
+    saved = wasteful.samples["evaluations"] - thrifty.samples["evaluations"]
+    dearer = _own_seconds(thrifty) - _own_seconds(wasteful)
+    interval = find_mean_ratio_interval(dearer, saved)
+    if interval is None:
         return None
-    saved = _resample(wasteful.samples["evaluations"]) - _resample(thrifty.samples["evaluations"])
-    dearer = _resample(_own_seconds(thrifty)) - _resample(_own_seconds(wasteful))
-    if saved[0] <= 0 or find_interval(saved[1:])[0] <= 0:
-        return None
-    seconds = np.maximum(dearer, 0.0) / np.maximum(saved, 1e-12)
-    return Estimate(float(seconds[0]), *find_interval(seconds[1:]))
-
-
-def _is_known(estimate: Estimate | None) -> bool:
-    return estimate is not None and estimate.known
-
-
-def _resample(values: Values) -> Values:
-    """Return the mean of the values, then those of the resamples."""
-    return np.concatenate([[values.mean()], draw_weights(len(values)) @ values])
+    bounds = (float(dearer.mean() / saved.mean()), *interval)
+    return Estimate(*(max(bound, 0.0) for bound in bounds))
 
 
 def _usable(rows: Sequence[Row]) -> Iterator[Row]:
@@ -188,68 +199,19 @@ def _usable(rows: Sequence[Row]) -> Iterator[Row]:
     return (row for row in done if row.plan != "runs" or row.solved == row.runs)
 
 
-def _group(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in _usable(rows):
-        groups.setdefault((row.family, row.name), []).append(row)
-    return groups
-
-
-def _fit(x: Values, values: Values) -> Values:
-    """Return (intercept, slope) of the least-squares line of each row of `values`."""
-    centred = x - x.mean()
-    slopes = values @ centred / (centred @ centred)
-    return np.column_stack([values.mean(axis=1) - slopes * x.mean(), slopes])
-
-
-def _resample_logarithm(row: Row, metric: Metric) -> Values:
-    """Return how far the logarithm of a row's mean moves in each resample."""
-    values = row.samples[metric]
-    rng = np.random.default_rng([len(values), row.size])  # sizes are resampled independently
-    weights = rng.permutation(draw_weights(len(values)))
-    if metric == "population":  # anywhere in its bracket, all as likely
-        shares = 1 - row.brackets * rng.random((RESAMPLES, len(values)))
-        means = (weights * values * shares).sum(axis=1)
-    else:
-        means = weights @ values
-    moved: Values = np.log(np.maximum(means, 1e-12) / values.mean())
-    return moved
-
-
-def _resample_misfit(distances: Values) -> Values:
-    """Resample the sizes' distances from the line, widened if there are few sizes.
-
-    By √(n/(n-2)) for the two parameters fitted, and by Student's t over the normal: bootstrap alone
-    would cover 79 % instead of 95 % at three sizes.
-    """
-    count = len(distances)
-    if count <= 2:
-        return np.zeros((RESAMPLES, count))
-    rng = np.random.default_rng(count)
-    student = stdtrit(count - 2, (1 + LEVEL) / 2) / ndtri((1 + LEVEL) / 2)
-    wider: Values = distances * math.sqrt(count / (count - 2)) * student
-    return wider[rng.integers(0, count, (RESAMPLES, count))]
-
-
 def _cross(one: Law, other: Law) -> Crossing | None:
     """Return where two laws cross; none where they do not from the smallest size on.
 
     Beyond the largest size a crossing counts if it and its interval are within ten times that size;
     one whose interval contains all sizes does not count.
     """
-    if not (one.exponent.known and other.exponent.known):
-        return None
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        gaps, slopes = (one.lines - other.lines).T
-        sizes = np.exp(gaps / -slopes)
     lowest = max(min(one.sizes), min(other.sizes))
     highest = min(max(one.sizes), max(other.sizes))
-    size = float(sizes[0])
-    low, high = find_interval(np.nan_to_num(sizes[1:], posinf=1e300))
-    measured = lowest <= size <= highest
-    if low < lowest and high > highest:
+    found = _find_equal(one, other)
+    if found is None or (found.low < lowest and found.high > highest):
         return None
-    if not measured and not (highest < size and max(size, high) < 10 * highest):
+    measured = lowest <= found.mean <= highest
+    if not measured and not (highest < found.mean and found.high < 10 * highest):
         return None
     steep, flat = sorted((one, other), key=lambda law: law.exponent.mean, reverse=True)
     return Crossing(
@@ -257,9 +219,31 @@ def _cross(one: Law, other: Law) -> Crossing | None:
         metric=one.metric,
         small=steep.name,
         large=flat.name,
-        size=Estimate(size, low, high),
+        size=found,
         measured=measured,
     )
+
+
+def _find_equal(one: Law, other: Law) -> Estimate | None:
+    """Return the size at which two laws are equal, and between which their difference is not clear.
+
+    The interval of the difference adds the squares of both halves. None if it is not clear which
+    of the two is steeper.
+    """
+    gap = math.log(one.factor) - math.log(other.factor)
+    slope = one.exponent.mean - other.exponent.mean
+    a, b, c = slope**2, 2 * gap * slope, gap**2
+    for law in (one, other):
+        x = np.log(law.sizes)
+        middle, squares = float(x.mean()), float(((x - x.mean()) ** 2).sum())
+        margin = law.margin**2
+        a -= margin / squares
+        b += 2 * margin * middle / squares
+        c -= margin * (1 / len(x) + middle**2 / squares)
+    if not a > 0:  # also for laws of two sizes, whose margin is NaN
+        return None
+    logarithms = (-gap / slope, *solve_quadratic(a, b, c))
+    return Estimate(*(math.exp(min(one, _LARGEST_LOGARITHM)) for one in logarithms))
 
 
 def _mean(row: Row, metric: Metric) -> float:

@@ -2,102 +2,74 @@
 
 One process writes (the driver), others may read at any time (write-ahead log). An append is one
 transaction: after a crash, a kill or a full disk the file holds every trial that was appended.
+Every row has a checksum; readers skip those that are damaged and say which.
 """
 
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from harmonium.studies.database import DriverLock, StoreError, choose_mode, explain_errors
-from harmonium.studies.trial import Record, Status, Trial
+from harmonium.studies.database import (
+    REMEDIES,
+    SCHEMA,
+    DriverLock,
+    StoreError,
+    check_place,
+    check_tables,
+    choose_mode,
+    create_tables,
+    explain_errors,
+)
+from harmonium.studies.stored import (
+    Figures,
+    Outcome,
+    Overview,
+    Row,
+    Stored,
+    is_intact,
+    is_intact_text,
+    is_intact_trace,
+    make_outcome,
+    make_overview,
+    make_stored,
+    sum_row,
+    sum_texts,
+    sum_trace,
+)
+from harmonium.studies.trial import Record, Trial
 
 __all__ = ["SCHEMA", "Figures", "Outcome", "Overview", "Store", "StoreError", "Stored"]
 
-SCHEMA = 2
-"""Version of the tables; files of another version are refused."""
-
-_APPLICATION = 0x4861726D  # "Harm": marks our files among all SQLite files
-
-_TABLES = """
-CREATE TABLE study (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE environments (id INTEGER PRIMARY KEY, facts TEXT NOT NULL UNIQUE);
-CREATE TABLE frames (id INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE);
-CREATE TABLE trials (
-  key TEXT NOT NULL UNIQUE,
-  frame INTEGER NOT NULL REFERENCES frames (id),
-  seed INTEGER NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
-  result TEXT NOT NULL,
-  error TEXT NOT NULL,
-  environment INTEGER NOT NULL REFERENCES environments (id),
-  host TEXT NOT NULL,
-  started TEXT NOT NULL,
-  wall_seconds REAL NOT NULL,
-  peak_memory INTEGER NOT NULL
-);
-CREATE TABLE traces (key TEXT PRIMARY KEY, columns BLOB NOT NULL) WITHOUT ROWID;
+_ROWS = """
+SELECT trials.rowid, checksum, CAST(key AS BLOB), CAST(spec AS BLOB), seed, CAST(status AS BLOB),
+  CAST(result AS BLOB), CAST(error AS BLOB), CAST(facts AS BLOB), CAST(host AS BLOB),
+  CAST(started AS BLOB), wall_seconds, peak_memory
+FROM trials LEFT JOIN frames ON frames.id = frame
+  LEFT JOIN environments ON environments.id = environment
 """
 
+_INSERT = """
+INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET status = excluded.status, result = excluded.result,
+  error = excluded.error, environment = excluded.environment, host = excluded.host,
+  started = excluded.started, wall_seconds = excluded.wall_seconds,
+  peak_memory = excluded.peak_memory, checksum = excluded.checksum
+WHERE status = 'failed'
+"""
 
-class Figures(msgspec.Struct, frozen=True):
-    """The numbers of a result that plans and summaries need."""
+_WHERE_KEY = ("WHERE key = ?", "WHERE +key = ?")
+"""Two ways to find a key: by the index, and without it, should it be damaged."""
 
-    solved: bool
-    evaluations: int
-    unique_evaluations: int
-    generations: int | None
-    cpu_seconds: dict[str, float]
-
-
-_read_figures = msgspec.json.Decoder(Figures)
-_NOTHING = Figures(False, 0, 0, 0, {})
-
-
-class Outcome(NamedTuple):
-    """How a stored trial ended."""
-
-    status: Status
-    figures: Figures
-    peak_memory: int
-    wall_seconds: float
-    error: str
-
-
-class Stored(NamedTuple):
-    """A whole row of the store, but for its trace."""
-
-    key: str
-    frame: str
-    """The spec without the seed, as JSON; many trials share it."""
-    seed: int
-    status: Status
-    result: dict[str, Any]
-    error: str
-    environment: dict[str, str]
-    host: str
-    started: str
-    wall_seconds: float
-    peak_memory: int
-
-
-class Overview(NamedTuple):
-    """Totals of all stored trials, counted or not."""
-
-    trials: int
-    failed: int
-    first: str
-    """When the first trial was started, and the last: UTC, ISO 8601; empty without trials."""
-    last: str
-    cpu_seconds: float
-    wall_seconds: float
-    environments: list[dict[str, str]]
-    hosts: list[str]
+_MAX_NAMED = 10
+"""So many damaged rows are named."""
 
 
 class Store:
@@ -106,7 +78,11 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         self._lock: DriverLock | None = None
+        self._process = os.getpid()
+        self._damaged: dict[str, None] = {}
+        """Names of the rows found damaged so far, in order."""
         self._numbers: dict[str, int] = {}
         """Row of each environment and frame, by its text."""
 
@@ -114,11 +90,10 @@ class Store:
     def create(cls, path: Path) -> "Store":
         """Open a store for writing; create it if it does not exist, refuse a second writer."""
         with explain_errors(path):
-            if path.is_dir():
-                raise StoreError(f"{path}: is a folder; expected the file of a store")
+            check_place(path)
             lock = DriverLock(path)
             try:
-                connection = sqlite3.connect(path, isolation_level=None, timeout=5.0)
+                connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=5.0)
             except BaseException:
                 lock.release()
                 raise
@@ -146,7 +121,7 @@ class Store:
             connection.execute("PRAGMA query_only = ON")
             store = cls(path, connection)
             try:
-                store._check()
+                check_tables(connection, path)
             except BaseException:
                 store.close()
                 raise
@@ -161,80 +136,139 @@ class Store:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        if kind is None:
+            self.close()
+            return
+        with suppress(StoreError):  # the other error is older
+            self.close()
 
     def close(self) -> None:
-        """Close the file; harmless when done twice."""
-        self._connection.close()
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None  # from now on the file may be that of another driver
+        """Close the file; harmless when done twice. Raise if it is not at its path any more."""
+        if self._process != os.getpid():
+            return  # a forked process has neither the connection nor the lock
+        lock, self._lock = self._lock, None  # closed, the file may be that of another driver
+        try:
+            if lock is not None:
+                self._check_moved(lock)
+        finally:
+            self._connection.close()
+            if lock is not None:
+                lock.release()
 
     def __len__(self) -> int:
         return int(self._select("SELECT count(*) FROM trials")[0][0])
 
+    def count_intact(self) -> int:
+        """Return how many trials are stored, without those found damaged so far."""
+        return len(self) - sum(name.startswith("trials") for name in self._damaged)
+
     def append(self, trial: Trial, record: Record) -> Outcome:
         """Add the record of a trial, all of it or nothing; a failed one may be replaced."""
         trace = zlib.compress(msgspec.json.encode(record.trace), 1)
-        result = msgspec.json.encode(record.result).decode()
-        environment = msgspec.json.encode(record.environment, order="sorted").decode()
+        result = msgspec.json.encode(record.result)
+        environment = msgspec.json.encode(record.environment, order="sorted")
+        row = Row(
+            *(trial.key.encode(), trial.frame.encode(), trial.seed, record.status.encode()),
+            *(result, record.error.encode(), environment, record.host.encode()),
+            *(record.started.encode(), float(record.wall_seconds), record.peak_memory),
+        )
         with explain_errors(self.path), self._transaction():
-            written = self._connection.execute(
-                "INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO "
-                "UPDATE SET status = excluded.status, result = excluded.result, "
-                "error = excluded.error, environment = excluded.environment, host = excluded.host, "
-                "started = excluded.started, wall_seconds = excluded.wall_seconds, "
-                "peak_memory = excluded.peak_memory WHERE status = 'failed'",
-                (
-                    *(trial.key, self._number("frames", "spec", trial.frame), trial.seed),
-                    *(record.status, result, record.error),
-                    self._number("environments", "facts", environment),
-                    *(record.host, record.started, record.wall_seconds, record.peak_memory),
-                ),
+            frame = self._number("frames", "spec", trial.frame)
+            place = self._number("environments", "facts", environment.decode())
+            values = (
+                *(trial.key, frame, trial.seed, record.status, result.decode(), record.error),
+                *(place, record.host, record.started, row.wall_seconds, row.peak_memory),
             )
+            written = self._connection.execute(_INSERT, (*values, sum_row(row)))
             if written.rowcount:  # otherwise it was done before, and is kept
                 self._connection.execute(
-                    "INSERT OR REPLACE INTO traces VALUES (?, ?)", (trial.key, trace)
+                    "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)",
+                    (trial.key, trace, sum_trace(trial.key, trace)),
                 )
-        (stored,) = self._select(
-            "SELECT status, result, peak_memory, wall_seconds, error FROM trials WHERE key = ?",
-            (trial.key,),
-        )
-        return _make_outcome(*stored)
+        if written.rowcount:
+            return make_outcome(row)
+        for stored in self._scan("WHERE key = ?", trial.key):
+            return make_outcome(stored)
+        raise StoreError(f"{self.path}: {self.damage}; run the study again")
 
     def outcomes(self) -> dict[str, Outcome]:
         """Return how each stored trial ended, by key."""
-        rows = self._select(
-            "SELECT key, status, result, peak_memory, wall_seconds, error FROM trials"
-        )
-        return {key: _make_outcome(*rest) for key, *rest in rows}
+        return {row.key.decode(): make_outcome(row) for row in self._scan()}
 
     def rows(self) -> Iterator[Stored]:
         """Iterate over the stored trials in the order in which they ended."""
-        environments: dict[str, dict[str, str]] = {}  # few, and the same for many trials
-        with explain_errors(self.path):
-            for row in self._connection.execute(
-                "SELECT key, spec, seed, status, result, error, facts, host, started, "
-                "wall_seconds, peak_memory FROM trials JOIN frames ON frames.id = frame "
-                "JOIN environments ON environments.id = environment ORDER BY trials.rowid"
-            ):
-                key, frame, seed, status, result, error, facts, *rest = row
-                if facts not in environments:
-                    environments[facts] = msgspec.json.decode(facts)
-                yield Stored(
-                    *(key, frame, seed, status, msgspec.json.decode(result), error),
-                    *(environments[facts], *rest),
-                )
+        yield from map(make_stored, self._scan("ORDER BY trials.rowid"))
 
     def trace(self, key: str) -> dict[str, Any]:
         """Return the trace of a trial by column; empty for one that failed or is not there."""
-        rows = self._select("SELECT columns FROM traces WHERE key = ?", (key,))
-        return dict(msgspec.json.decode(zlib.decompress(rows[0][0]))) if rows else {}
+        for where in _WHERE_KEY:
+            for _, columns in self._scan_traces(where, key):
+                return dict(msgspec.json.decode(zlib.decompress(columns)))
+        return {}
 
     def result(self, key: str) -> dict[str, Any]:
         """Return the result of a trial; empty for one that failed or is not there."""
-        rows = self._select("SELECT result FROM trials WHERE key = ?", (key,))
-        return dict(msgspec.json.decode(rows[0][0])) if rows else {}
+        for where in _WHERE_KEY:
+            for row in self._scan(where, key):
+                return dict(msgspec.json.decode(row.result))
+        return {}
+
+    def frames(self) -> list[str]:
+        """Return the frames of all stored trials, damaged or not."""
+        return [text for (text,) in self._select("SELECT spec FROM frames")]
+
+    @property
+    def damage(self) -> str:
+        """What was found damaged by reading so far, in words; empty if nothing."""
+        if not self._damaged:
+            return ""
+        names = [*self._damaged][:_MAX_NAMED]
+        more = ", …" * (len(self._damaged) > _MAX_NAMED)
+        words = "row is" if len(self._damaged) == 1 else "rows are"
+        return f"{len(self._damaged):,} {words} damaged and left out ({', '.join(names)}{more})"
+
+    def remove_damaged(self) -> str:
+        """Remove damaged trials, so that they can be run again; return what was, in words.
+
+        Raise if more is damaged than rows: such a file should not be written.
+        """
+        if self._is_sound() and not self._find_damaged():
+            return ""
+        with explain_errors(self.path), self._transaction():
+            self._connection.execute("REINDEX")  # an index may be damaged, or know a damaged key
+            if not self._is_sound():
+                raise StoreError(f"{self.path}: {REMEDIES[sqlite3.SQLITE_CORRUPT]}")
+            self._damaged.clear()
+            for table, rows in self._find_damaged().items():
+                self._connection.executemany(
+                    f"DELETE FROM {table} WHERE rowid = ?",  # noqa: S608  # our names
+                    [(row,) for row in rows],
+                )
+        damage = self.damage
+        self._damaged.clear()
+        return damage
+
+    def _is_sound(self) -> bool:
+        """Whether SQLite finds the file in order, whatever its rows say."""
+        return bool(self._select("PRAGMA integrity_check(1)") == [("ok",)])
+
+    def _find_damaged(self) -> dict[str, list[int]]:
+        """Return the rows of trials and traces that are damaged, or whose other half is."""
+        places = dict(self._select("SELECT key, rowid FROM trials NOT INDEXED"))
+        intact = {row.key.decode() for row in self._scan()}
+        traced = {key for key, _ in self._scan_traces()}
+        for key in sorted(intact - traced, key=places.__getitem__):
+            self._damaged[f"trials {places[key]}"] = None
+        good = intact & traced
+        damaged = {
+            table: [
+                row
+                for key, row in self._select(f"SELECT key, rowid FROM {table} NOT INDEXED")  # noqa: S608
+                if key not in good
+            ]
+            for table in ("trials", "traces")
+        }
+        return damaged if any(damaged.values()) or self._damaged else {}
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -249,42 +283,33 @@ class Store:
 
     def overview(self) -> Overview:
         """Return how many trials there are, when, where and with what they were run."""
-        parts = self._select(
-            "SELECT facts, host, count(*), sum(status = 'failed'), min(started), max(started), "
-            "total(json_extract(result, '$.cpu_seconds.total')), total(wall_seconds) "
-            "FROM trials JOIN environments ON environment = id GROUP BY id, host ORDER BY id, host"
-        )
-        facts, hosts, counts, failures, firsts, lasts, cpu, wall = (
-            zip(*parts, strict=True) if parts else ((),) * 8
-        )
-        return Overview(
-            trials=sum(counts),
-            failed=sum(failures),
-            first=min(firsts, default=""),
-            last=max(lasts, default=""),
-            cpu_seconds=sum(cpu),
-            wall_seconds=sum(wall),
-            environments=[msgspec.json.decode(text) for text in dict.fromkeys(facts)],
-            hosts=list(dict.fromkeys(hosts)),
-        )
+        return make_overview(self._scan("ORDER BY trials.rowid"))
 
     def version(self) -> str:
         """Return a text that changes whenever trials or the study change."""
-        ((trials, failed),) = self._select(
-            "SELECT count(*), count(*) FILTER (WHERE status = 'failed') FROM trials"
-        )
+        ((trials, written),) = self._select("SELECT count(*), total(checksum) FROM trials")
         noted = zlib.crc32(msgspec.json.encode(self.describe(), order="sorted"))
-        return f"{trials}-{failed}-{noted:08x}"
+        return f"{trials}-{written:.0f}-{noted:08x}"
 
     def describe(self) -> dict[str, str]:
         """Return what is noted of the study: name, study, text, folder; empty for a new store."""
-        return dict(self._select("SELECT field, value FROM study"))
+        facts = {}
+        for field, value, checksum in self._select("SELECT field, value, checksum FROM study"):
+            if is_intact_text(field, value, checksum):
+                facts[field] = value
+            else:
+                self._damaged["the study"] = None
+        return facts
 
     def note(self, **facts: str) -> None:
         """Note facts of the study."""
+        known = self.describe() | facts
+        self._damaged.pop("the study", None)
         with explain_errors(self.path), self._transaction():
+            self._connection.execute("DELETE FROM study")
             self._connection.executemany(
-                "INSERT OR REPLACE INTO study VALUES (?, ?)", facts.items()
+                "INSERT INTO study VALUES (?, ?, ?)",
+                [(field, value, sum_texts(field, value)) for field, value in known.items()],
             )
 
     def _number(self, table: str, column: str, text: str) -> int:
@@ -300,6 +325,10 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        if self._process != os.getpid():
+            raise StoreError(
+                f"{self.path}: was opened by another process, which this one is a fork of"
+            )
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -309,6 +338,39 @@ class Store:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
+        if self._lock is not None:
+            self._check_moved(self._lock)
+
+    def _check_moved(self, lock: DriverLock) -> None:
+        """Raise if the file is not at its path any more; it takes all that was appended along."""
+        if lock.is_in_place():
+            return
+        with suppress(sqlite3.Error):  # what is in the log beside the old path
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        raise StoreError(
+            f"{self.path}: was moved, replaced or deleted while the study was running; a file that "
+            "was moved has all trials: move it back and run again"
+        )
+
+    def _scan(self, where: str = "", *values: object) -> Iterator[Row]:
+        """Iterate over the rows that are intact; note the names of the others."""
+        with explain_errors(self.path):
+            for number, checksum, *fields in self._connection.execute(_ROWS + where, values):
+                row = Row._make(fields)
+                if is_intact(row, checksum):
+                    yield row
+                else:
+                    self._damaged[f"trials {number}"] = None
+
+    def _scan_traces(self, where: str = "", *values: object) -> Iterator[tuple[str, bytes]]:
+        """Iterate over keys and traces that are intact; note the names of the others."""
+        query = "SELECT rowid, key, columns, checksum FROM traces "
+        with explain_errors(self.path):
+            for number, key, columns, checksum in self._connection.execute(query + where, values):
+                if is_intact_trace(key, columns, checksum):
+                    yield key, columns
+                else:
+                    self._damaged[f"traces {number}"] = None
 
     def _select(self, query: str, values: tuple[object, ...] = ()) -> list[Any]:
         with explain_errors(self.path):
@@ -320,34 +382,8 @@ class Store:
         if tables == 0:
             self._connection.execute("PRAGMA journal_mode = WAL")
             with self._transaction():
-                for statement in _TABLES.strip().split(";\n"):
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        self._check()
+                create_tables(self._connection)
+        check_tables(self._connection, self.path)
         self._connection.execute("PRAGMA synchronous = FULL")
         with self._transaction():  # refuse a file that cannot be written now, not after hours
             self._connection.execute("UPDATE study SET value = value WHERE field = 'name'")
-
-    def _check(self) -> None:
-        (application,) = self._connection.execute("PRAGMA application_id").fetchone()
-        (schema,) = self._connection.execute("PRAGMA user_version").fetchone()
-        if application != _APPLICATION:
-            raise StoreError(f"{self.path}: this SQLite file is not the store of a study")
-        if schema > SCHEMA:
-            raise StoreError(
-                f"{self.path}: written by a newer harmonium (schema {schema}; this one reads "
-                f"{SCHEMA}); update harmonium"
-            )
-        if schema < SCHEMA:
-            raise StoreError(
-                f"{self.path}: written by an older harmonium (schema {schema}; this one reads "
-                f"{SCHEMA}); run the study again with a new store"
-            )
-
-
-def _make_outcome(
-    status: Status, result: str, peak_memory: int, wall_seconds: float, error: str
-) -> Outcome:
-    figures = _read_figures.decode(result) if status == "done" else _NOTHING
-    return Outcome(status, figures, peak_memory, wall_seconds, error)

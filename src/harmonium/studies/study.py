@@ -202,6 +202,8 @@ class Study:
             If the store holds another study, or cannot be written.
         Stopped
             After Ctrl-C; trials that have ended are stored, and the next call continues.
+        EngineLost
+            If the Dask scheduler ends; trials that have ended are stored.
         """
         from harmonium.studies.result import run_study  # noqa: PLC0415  # it imports this module
 

@@ -1,24 +1,18 @@
-"""The rows of a study: one for each problem size and algorithm, with bootstrap intervals."""
+"""The rows of a study: one for each problem size and algorithm, with intervals."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import groupby
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harmonium.algorithms import Algorithm
 from harmonium.problems import AnyProblem
+from harmonium.studies.intervals import Values, find_mean_interval, find_total_ratio_interval
 from harmonium.studies.plans import Fixed, Measured, State, Walk
 from harmonium.studies.store import Outcome
-
-RESAMPLES = 2000
-LEVEL = 0.95
-MIN_BOOTSTRAP_SAMPLES = 4
-"""Fewer samples get no interval: their resamples hardly differ."""
 
 Metric = Literal[
     "population",
@@ -33,8 +27,6 @@ Metric = Literal[
     "peak_memory",
 ]
 METRICS: tuple[Metric, ...] = get_args(Metric)
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -94,18 +86,13 @@ class Row:
         """Expected evaluations until a run solves the problem, if failed runs are repeated.
 
         It is the number of evaluations of all runs, divided by the number of solved runs. None
-        until the row is done, and if no run was solved. A bound is infinite if resamples have no
-        solved run.
+        until the row is done, and if no run was solved. If all runs were solved, the interval is
+        that of their mean: it does not include that others may fail.
         """
         evaluations, solved = self.costs.sum(axis=0)
         if self.state != "done" or not solved:
             return None
-        mean = float(evaluations / solved)
-        if len(self.costs) < MIN_BOOTSTRAP_SAMPLES:
-            return Estimate(mean, math.nan, math.nan)
-        resampled = draw_weights(len(self.costs)) @ self.costs
-        with np.errstate(divide="ignore"):
-            return Estimate(mean, *find_interval(resampled[:, 0] / resampled[:, 1]))
+        return Estimate(float(evaluations / solved), *find_total_ratio_interval(*self.costs.T))
 
     def estimate(self, metric: Metric) -> Estimate | None:
         """Return mean and interval of a metric, or none if nothing was measured.
@@ -122,26 +109,7 @@ class Row:
         if metric == "population" and self.instances == 1:
             low = mean * (1 - float(self.brackets[0])) if self.bounded else math.nan
             return Estimate(mean, low, mean)
-        if len(values) < MIN_BOOTSTRAP_SAMPLES:
-            return Estimate(mean, math.nan, math.nan)
-        return Estimate(mean, *find_interval(draw_weights(len(values)) @ values))
-
-
-def find_interval(resampled: Values) -> tuple[float, float]:
-    """Return the bounds of the middle 95 % of resampled values."""
-    outside = round(len(resampled) * (1 - LEVEL) / 2)
-    ordered = np.partition(resampled, (outside, len(resampled) - outside - 1))
-    return float(ordered[outside]), float(ordered[-outside - 1])
-
-
-@lru_cache(64)
-def draw_weights(count: int) -> Values:
-    """Return the share of each of `count` values in each bootstrap sample: (RESAMPLES, count).
-
-    They are the same every time, so that tables do not change between calls.
-    """
-    rng = np.random.default_rng(count)
-    return rng.multinomial(count, np.full(count, 1 / count), RESAMPLES) / count
+        return Estimate(mean, *find_mean_interval(values))
 
 
 def summarize(walks: Iterable[Walk]) -> list[Row]:
@@ -160,7 +128,7 @@ def group_walks(walks: Iterable[Walk]) -> list[list[Walk]]:
 def _summarize(walks: Sequence[Walk]) -> Row:
     case = walks[0].case
     measured = [walk.found.measured for walk in walks if walk.found and walk.found.measured]
-    state, reason = _judge(walks)
+    state, reason = find_state(walks)
     return Row(
         family=case.family,
         size=case.size,
@@ -182,7 +150,7 @@ def _summarize(walks: Sequence[Walk]) -> Row:
     )
 
 
-def _judge(walks: Sequence[Walk]) -> tuple[State, str]:
+def find_state(walks: Sequence[Walk]) -> tuple[State, str]:
     """Return the common state of instances, and why they are not done."""
     states = {walk.state for walk in walks}
     if "failed" in states:

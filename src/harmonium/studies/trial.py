@@ -1,18 +1,21 @@
 """A trial: one run of one algorithm on one problem, and the record that it leaves."""
 
 import hashlib
+import os
 import platform
 import re
+import signal
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import msgspec
 
@@ -20,7 +23,7 @@ from harmonium.algorithms import ALGORITHMS, Algorithm
 from harmonium.blas import one_blas_thread
 from harmonium.environment import describe_environment
 from harmonium.interrupts import is_interrupt
-from harmonium.problems import PROBLEMS, AnyProblem
+from harmonium.problems import PROBLEMS, AnyProblem, name_problem
 from harmonium.registry import importable
 from harmonium.runs import Result, Stop, run
 from harmonium.runs.trace import to_columns
@@ -76,16 +79,11 @@ class Trial:
     @cached_property
     def key(self) -> str:
         """The SHA-256 of the spec, 64 hexadecimal digits."""
-        return hashlib.sha256(self.spec.encode()).hexdigest()
+        return _hash(self.spec.encode())
 
-    def repeat(self, seeds: Iterable[int]) -> Iterator["Trial"]:
-        """Yield the trial with other seeds; the parts that they share are encoded only once."""
-        parts, frame = self._parts, self.frame
-        for seed in seeds:
-            trial = Trial(self.problem, self.algorithm, self.stop, seed)
-            key = hashlib.sha256(_encode_spec(parts, seed)).hexdigest()
-            vars(trial).update(frame=frame, key=key)
-            yield trial
+    def repeat(self, seeds: Sequence[int]) -> "Trials":
+        """Return the trial with each of these seeds."""
+        return Trials(self, seeds)
 
     @property
     def _parts(self) -> _Frame:
@@ -96,6 +94,63 @@ class Trial:
 
 def _encode_spec(parts: _Frame, seed: int) -> bytes:
     return _encoder.encode(_Spec(parts.algorithm, parts.problem, seed, parts.stop, parts.version))
+
+
+def _hash(spec: bytes) -> str:
+    return hashlib.sha256(spec).hexdigest()
+
+
+class Trials(Sequence[Trial]):
+    """Trials that differ only in their seeds, each made when it is first asked for.
+
+    A study may have millions of them. The parts that they share are encoded only once.
+    """
+
+    def __init__(self, first: Trial, seeds: Sequence[int]) -> None:
+        self._first = first
+        self._seeds = seeds
+        self._made: dict[int, Trial] = {}
+        """By number."""
+
+    @cached_property
+    def _parts(self) -> _Frame:
+        return self._first._parts
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+    @overload
+    def __getitem__(self, number: int) -> Trial: ...
+    @overload
+    def __getitem__(self, number: slice) -> "Trials": ...
+    def __getitem__(self, number: int | slice) -> "Trial | Trials":
+        if isinstance(number, slice):
+            return Trials(self._first, self._seeds[number])
+        if number not in self._made:
+            first, seed = self._first, self._seeds[number]
+            trial = Trial(first.problem, first.algorithm, first.stop, seed)
+            vars(trial).update(frame=first.frame, key=self.key(number))
+            self._made[number] = trial
+        return self._made[number]
+
+    def key(self, number: int) -> str:
+        """Return the key of a trial without making it."""
+        return _hash(_encode_spec(self._parts, self._seeds[number]))
+
+    def __contains__(self, trial: object) -> bool:
+        return (
+            isinstance(trial, Trial)
+            and trial.seed in self._seeds
+            and trial.frame == self._first.frame
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trials):
+            return NotImplemented
+        return (self._first.frame, self._seeds) == (other._first.frame, other._seeds)
+
+    def __hash__(self) -> int:
+        return hash((self._first.frame, len(self)))
 
 
 def read_trial(spec: str) -> Trial:
@@ -131,13 +186,24 @@ class Record(msgspec.Struct, frozen=True):
     wall_seconds: float
     peak_memory: int
     """Peak of resident bytes of the worker during the trial, kernels and libraries included."""
+    key: str = ""
+    """Key of the trial that was run; empty in a record that the driver makes itself."""
+
+    def belongs_to(self, trial: Trial) -> bool:
+        """Whether a worker that ran this trial sent the record."""
+        if self.key != trial.key:
+            return False
+        ran = (self.result.get("problem"), self.result.get("seed"))
+        return self.status == "failed" or ran == (name_problem(trial.problem), trial.seed)
 
 
 def execute(spec: str, folder: str | None) -> bytes:
     """Run the trial of a spec and return its record as JSON.
 
     An error of the problem or algorithm is part of the record. `folder` holds modules of the user.
+    If the problem forks, the child process ends here: only this process answers.
     """
+    process = os.getpid()
     started, clock = datetime.now(UTC), time.perf_counter()
     _reset_peak_memory()
     result: Result | None = None
@@ -146,23 +212,32 @@ def execute(spec: str, folder: str | None) -> bytes:
         with importable(None if folder is None else Path(folder)), one_blas_thread():
             trial = read_trial(spec)
             result = run(trial.problem, trial.algorithm, stop=trial.stop, seed=trial.seed)
-    except (Exception, SystemExit) as raised:  # noqa: BLE001  # of the user's code: recorded
-        if is_interrupt(raised):
+    except BaseException as raised:  # noqa: BLE001  # of the user's code: recorded
+        if is_interrupt(raised) and _can_be_interrupted() and os.getpid() == process:
             raise KeyboardInterrupt from None
         error = traceback.format_exc().encode("utf-8", "backslashreplace").decode()
+    if os.getpid() != process:
+        os._exit(0)
     return write_record(
         Record(
             status="failed" if result is None else "done",
             result={} if result is None else result.to_dict(),
-            trace={} if result is None else to_columns(result.trace),
+            trace={} if result is None else to_columns(result.trace, result.improvements),
             error=error,
             environment=describe_environment(),
             host=platform.node(),
             started=started.isoformat(timespec="milliseconds"),
             wall_seconds=time.perf_counter() - clock,
             peak_memory=_read_peak_memory(),
+            key=_hash(spec.encode()),
         )
     )
+
+
+def _can_be_interrupted() -> bool:
+    """Whether Ctrl-C can reach this code; workers ignore it, and only main threads receive it."""
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    return not ignored and threading.current_thread() is threading.main_thread()
 
 
 def fail(error: str) -> Record:

@@ -4,10 +4,13 @@ Bits are rows (N, n) of uint8. The state of a row for a child is 2·configuratio
 bit t of the configuration is the child's parent t.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
+from harmonium.clock import Check, no_check
 from harmonium.jit import jit, jit_fast
 from harmonium.models.kernels.draws import fork, uniform
 
@@ -16,45 +19,100 @@ States = NDArray[np.uint16]
 Numbers = NDArray[np.float64]
 
 
-@jit
-def build(rows: Bits, max_parents: int) -> tuple[Indices, Indices, States]:
+_STEP_COUNTS = 100_000_000
+"""Bits counted between two checks of the time: some tens of milliseconds."""
+
+
+class Network(NamedTuple):
+    """A network under construction, and what the choice of its next edge needs."""
+
+    columns: Bits
+    """The rows, one bit after the other: (n, N)."""
+    parents: Indices
+    """Parents of each child: (n, max_parents)."""
+    known: Indices
+    """Their number: (n,)."""
+    states: States
+    """State of every row for every child: (n, N)."""
+    plogp: Numbers
+    counts: NDArray[np.int32]
+    """Scratch of the counts."""
+    above: NDArray[np.bool_]
+    """above[a, d]: a is d or an ancestor of d."""
+    gains: Numbers
+    """gains[child, parent]."""
+    best: Indices
+    """The parent with the largest gain, for each child."""
+
+
+def build(rows: Bits, max_parents: int, check: Check = no_check) -> tuple[Indices, Indices, States]:
     """Add the edge with the largest gain in BIC, Eq. (1), without cycles, while one has a gain.
 
     Return the parents of each child (n, max_parents), their number (n,), and the state of every row
     for every child (n, N).
     """
+    n = rows.shape[1]
+    network = _start(rows, max_parents)
+    step = max(1, _STEP_COUNTS // rows.size)
+    for first in range(0, n, step):
+        check()
+        _score_children(rows, network, first, min(first + step, n))
+    while _add_edges(rows, network, step) == step:
+        check()
+    return network.parents, network.known, network.states
+
+
+@jit
+def _start(rows: Bits, max_parents: int) -> Network:
+    """Return a network without edges."""
     count, n = rows.shape
     columns = np.ascontiguousarray(rows.T)
-    states = columns.astype(np.uint16)
-    parents = np.zeros((n, max_parents), np.int64)
-    known = np.zeros(n, np.int64)
-    plogp = _tabulate(count)
-    counts = np.empty((1 << max_parents, n), np.int32)
-    above = np.zeros((n, n), np.bool_)  # above[a, d]: a is d or an ancestor of d
-    gains = np.empty((n, n))  # gains[child, parent]
-    best = np.empty(n, np.int64)  # the parent with the largest gain, for each child
-    for child in range(n):
-        above[child, child] = True
-        score_parents(rows, states[child], 0, plogp, counts, gains[child])
-        gains[child, child] = -np.inf
-        best[child] = np.argmax(gains[child])
-    while True:
+    return Network(
+        columns,
+        np.zeros((n, max_parents), np.int64),
+        np.zeros(n, np.int64),
+        columns.astype(np.uint16),
+        _tabulate(count),
+        np.empty((1 << max_parents, n), np.int32),
+        np.zeros((n, n), np.bool_),
+        np.empty((n, n)),
+        np.empty(n, np.int64),
+    )
+
+
+@jit
+def _score_children(rows: Bits, network: Network, first: int, last: int) -> None:
+    """Score the first parent of the children from `first` to `last`."""
+    for child in range(first, last):
+        gains = network.gains[child]
+        network.above[child, child] = True
+        score_parents(rows, network.states[child], 0, network.plogp, network.counts, gains)
+        gains[child] = -np.inf
+        network.best[child] = np.argmax(gains)
+
+
+@jit
+def _add_edges(rows: Bits, network: Network, most: int) -> int:
+    """Add up to so many edges while one has a gain; return how many."""
+    columns, parents, known, states, plogp, counts, above, gains, best = network
+    for edges in range(most):
         child = _find_best(gains, best)
         parent = best[child]
         if not gains[child, parent] > 0.0:
-            return parents, known, states
+            return edges
         parents[child, known[child]] = parent
         known[child] += 1
-        for row in range(count):
+        for row in range(len(rows)):
             states[child, row] |= np.uint16(columns[parent, row]) << np.uint16(known[child])
         _join(above, gains, best, parent, child)
-        if known[child] < max_parents:
+        if known[child] < parents.shape[1]:
             score_parents(rows, states[child], known[child], plogp, counts, gains[child])
             gains[child][above[child]] = -np.inf
             gains[child][parents[child, : known[child]]] = -np.inf
         else:
             gains[child] = -np.inf
         best[child] = np.argmax(gains[child])
+    return most
 
 
 @jit

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.clock import Check, no_check
 from harmonium.jit import jit_fast, jit_inline
 from harmonium.models.kernels.draws import fork, uniform
 
@@ -66,6 +67,10 @@ _BLOCK = 256
 """Rows of Gibbs chains that are processed together; their activations fit into the cache."""
 
 
+_STEP_PRODUCTS = 100_000_000
+"""Products of a unit and a weight between two checks of the time: some tens of milliseconds."""
+
+
 def make_scratch(batch: int, n: int, m: int) -> Scratch:
     """Allocate the buffers for batches of `batch` rows."""
     return Scratch(
@@ -115,7 +120,6 @@ def copy(source: Floats, target: Floats) -> None:
             target[row, unit] = source[row, unit]
 
 
-@jit_fast
 def train_epoch(
     data: Floats,
     order: NDArray[np.int64],
@@ -127,6 +131,7 @@ def train_epoch(
     scratch: Scratch,
     key: np.uint64,
     epoch: int,
+    check: Check = no_check,
 ) -> None:
     """One epoch of contrastive divergence over `data` in `order`: Algorithm 2, a batch at a time.
 
@@ -134,11 +139,38 @@ def train_epoch(
     1, and unchanged where it is 0. Gibbs chains start at the data; with rows in `chains` (batch, n)
     they continue from these instead (persistent contrastive divergence).
     """
-    W, b, c = machine
-    stream = epoch * 2 * (rule.steps + 1)
     # Batches have nearly equal sizes: a full step on a single row would undo much of an epoch.
     batches = -(-len(order) // rule.batch)
-    for batch in range(batches):
+    step = max(1, _STEP_PRODUCTS // (rule.batch * machine.W.size))
+    for begin in range(0, batches, step):
+        check()
+        end = min(begin + step, batches)
+        _train_batches(
+            *(data, order, machine, last, connected, chains, rule, scratch, key, epoch),
+            *(begin, end, batches),
+        )
+
+
+@jit_fast
+def _train_batches(
+    data: Floats,
+    order: NDArray[np.int64],
+    machine: Machine,
+    last: Machine,
+    connected: Floats,
+    chains: Floats,
+    rule: Rule,
+    scratch: Scratch,
+    key: np.uint64,
+    epoch: int,
+    begin: int,
+    end: int,
+    batches: int,
+) -> None:
+    """Train on the batches from `begin` to `end`."""
+    W, b, c = machine
+    stream = epoch * 2 * (rule.steps + 1)
+    for batch in range(begin, end):
         first = batch * len(order) // batches
         rows = (batch + 1) * len(order) // batches - first
         V, model_V = scratch.V[:rows], scratch.V[rows : 2 * rows]
@@ -234,12 +266,20 @@ def _update(
         c -= np.dot(mean_v, last.W)
 
 
-@jit_fast
-def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64) -> None:
+def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, check: Check = no_check) -> None:
     """Run `steps` full Gibbs steps, V → H → V, on each row of V in place."""
+    rows = _BLOCK * max(1, _STEP_PRODUCTS // (2 * steps * _BLOCK * machine.W.size))
+    for begin in range(0, len(V), rows):
+        check()
+        _gibbs(V, machine, steps, key, begin, min(begin + rows, len(V)))
+
+
+@jit_fast
+def _gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, begin: int, end: int) -> None:
+    """Run the chains of the rows from `begin` to `end`."""
     W, b, c = machine
     H = np.empty((_BLOCK, W.shape[1]), np.float32)
-    for first in range(0, len(V), _BLOCK):
+    for first in range(begin, end, _BLOCK):
         block = V[first : first + _BLOCK]
         hidden = H[: len(block)]
         for step in range(steps):

@@ -10,10 +10,11 @@
 
   const nameTheme = () => root.dataset.theme ?? (system.matches ? "dark" : "light");
 
-  // The state of the switches: hidden algorithms, and whether the paper's points are shown.
+  // What all charts are set to: hidden algorithms, whether the paper's points are shown, the theme.
   const readSwitches = () => ({
     hidden: [...document.querySelectorAll("[data-algorithm]:not(:checked)")].map((box) => box.dataset.algorithm),
     paper: document.getElementById("paper")?.checked ?? true,
+    dark: nameTheme() === "dark",
   });
 
   const applySwitches = ({ view }) => {
@@ -64,6 +65,9 @@
 
   const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
+  // Spreadsheets take a text for a formula if it begins like one.
+  const disarm = (text) => (/^[=+@\t\r-]/.test(text) && isNaN(text) ? `'${text}` : text);
+
   // Exact values, with the bounds of intervals in separate columns.
   function writeCsv(table) {
     const columns = [...table.tHead.rows[0].cells];
@@ -72,7 +76,7 @@
     const rows = [...table.tBodies[0].rows].map((row) =>
       columns.flatMap((column, place) => {
         const { textContent, dataset } = row.cells[place];
-        if (!column.classList.contains("number")) return [textContent];
+        if (!column.classList.contains("number")) return [disarm(textContent)];
         return parts(column).map((part) => dataset[part.slice(1) || "value"] ?? "");
       })
     );
@@ -86,6 +90,13 @@
     link.download = button.dataset.file;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  // Show whether a table is wider than its place, and whether columns are left at its right.
+  function hintAtColumns(box) {
+    const left = box.scrollWidth - box.clientWidth;
+    box.parentNode.querySelector(".hint").hidden = left < 2;
+    box.classList.toggle("more", left - box.scrollLeft > 1);
   }
 
   // Served by `harmonium study watch`: reload the page when the store has grown.
@@ -104,6 +115,10 @@
     drawAll();
   });
   system.addEventListener("change", drawAll);
+  for (const box of document.querySelectorAll(".scroll")) {
+    box.addEventListener("scroll", () => hintAtColumns(box), { passive: true });
+    new ResizeObserver(() => hintAtColumns(box)).observe(box);
+  }
   if ("version" in document.body.dataset) setInterval(followStudy, 5000);
   drawAll();
 })();

@@ -1,0 +1,140 @@
+"""Functions of one row for `anytime.py`: what practitioners have, without known optima.
+
+Every function has a `length`, and `ones` if rows must have a certain number of ones. The seed is
+the instance.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from sklearn.datasets import load_digits
+
+import harmonium as hm
+
+
+class Function(NamedTuple):
+    """A function of one row of bits, maximised."""
+
+    value: Callable[[np.ndarray], float]
+    length: int
+    ones: int | None = None
+    """Number of ones that a row must have."""
+    penalty: float = 0.0
+    """Price of each one too many or too few, for searches that do not know the constraint."""
+
+
+def make_qubo(seed: int, length: int = 120) -> Function:
+    """Return a dense QUBO: all coefficients are integers from -100 to 100."""
+    rng = np.random.default_rng([seed, length, 1])
+    matrix = np.triu(rng.integers(-100, 101, (length, length))).astype(np.float64)
+    return Function(lambda row: _sum_quadratic(row, matrix), length)
+
+
+def make_torus(seed: int, rows: int, side: int) -> Function:
+    """Return a ±J spin glass on a torus."""
+    problem = hm.Ising(length=rows * side, side=side, instance=seed)
+    return Function(lambda row: problem.evaluate(row[None])[0], problem.length)
+
+
+def make_coverage(seed: int, sets: int = 300, chosen: int = 30, elements: int = 1000) -> Function:
+    """Return maximum coverage: the weight of all elements in exactly 30 of 300 sets.
+
+    A set has each element with a probability of 1 % to 7 %; weights are uniform from 0 to 2.
+    """
+    rng = np.random.default_rng([seed, sets, 2])
+    shares = rng.uniform(0.01, 0.07, (sets, 1))
+    members = (rng.random((sets, elements)) < shares).astype(np.uint8)
+    weights = rng.uniform(0, 2, elements)
+    return Function(lambda row: _sum_covered(row, members, weights), sets, chosen, penalty=20)
+
+
+def make_knapsack(seed: int, items: int = 100) -> Function:
+    """Return a knapsack for half of the total weight; values are weights plus -10 to 10.
+
+    The value of a row that is too heavy is minus its surplus weight.
+    """
+    rng = np.random.default_rng([seed, items, 3])
+    weights = rng.integers(20, 101, items).astype(np.float64)
+    values = weights + rng.integers(-10, 11, items)
+    capacity = weights.sum() // 2
+
+    def value(row: np.ndarray) -> float:
+        surplus = row @ weights - capacity
+        return -surplus if surplus > 0 else row @ values
+
+    return Function(value, items)
+
+
+def make_features(seed: int, folds: int = 3, price: float = 0.002) -> Function:
+    """Return feature selection on scikit-learn's digits, 64 features.
+
+    The value is the cross-validated accuracy of ridge regression on one column a class, less 0.002
+    for each feature. The seed shuffles the samples into folds.
+    """
+    data, labels = load_digits(return_X_y=True)
+    order = np.random.default_rng([seed, 4]).permutation(len(data))
+    data, labels = data[order] / 16, labels[order]
+    parts = []
+    for fold in range(folds):
+        held_back = np.arange(len(data)) % folds == fold
+        means = data[~held_back].mean(axis=0)
+        train, test = data[~held_back] - means, data[held_back] - means
+        targets = np.eye(10)[labels[~held_back]]
+        shares = targets.mean(axis=0)
+        gram = train.T @ train + np.eye(64)
+        parts.append((gram, train.T @ (targets - shares), shares, test, labels[held_back]))
+
+    def value(row: np.ndarray) -> float:
+        chosen = np.flatnonzero(row)
+        right = 0
+        for gram, products, shares, test, answers in parts:
+            weights = np.zeros((64, 10))
+            weights[chosen] = np.linalg.solve(gram[np.ix_(chosen, chosen)], products[chosen])
+            right += np.count_nonzero((test @ weights + shares).argmax(axis=1) == answers)
+        return right / len(data) - price * len(chosen)
+
+    return Function(value, 64)
+
+
+def make_pairwise(seed: int, length: int = 40, pairs: int = 120) -> Function:
+    """Return a sparse pairwise function: normal terms for each bit and for 120 random pairs."""
+    rng = np.random.default_rng([seed, length, 5])
+    matrix = np.diag(rng.standard_normal(length))
+    above = np.column_stack(np.triu_indices(length, 1))
+    chosen = above[rng.choice(len(above), pairs, replace=False)]
+    matrix[chosen[:, 0], chosen[:, 1]] = rng.standard_normal(pairs) * 2
+    return Function(lambda row: _sum_quadratic(row, matrix), length)
+
+
+FUNCTIONS: dict[str, Callable[[int], Function]] = {
+    "QUBO 120": make_qubo,
+    "±J torus 400": lambda seed: make_torus(seed, 20, 20),
+    "±J torus 1500": lambda seed: make_torus(seed, 50, 30),
+    "coverage 30 of 300": make_coverage,
+    "knapsack 100": make_knapsack,
+    "features of digits": make_features,
+    "pairwise 40": make_pairwise,
+}
+
+
+@njit
+def _sum_quadratic(row: np.ndarray, matrix: np.ndarray) -> float:
+    ones = np.flatnonzero(row)
+    total = 0.0
+    for place, one in enumerate(ones):
+        for other in ones[place:]:
+            total += matrix[one, other]
+    return total
+
+
+@njit
+def _sum_covered(row: np.ndarray, members: np.ndarray, weights: np.ndarray) -> float:
+    covered = np.zeros(len(weights), np.uint8)
+    for one in np.flatnonzero(row):
+        covered |= members[one]
+    total = 0.0
+    for element in range(len(weights)):
+        total += covered[element] * weights[element]
+    return total

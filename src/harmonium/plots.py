@@ -1,0 +1,164 @@
+"""Charts of the runs of a study, made by Altair: ECDF, ERT, fixed budgets, performance profiles.
+
+They draw trajectories, which a study has of every run. The functions return Altair charts:
+notebooks show them, `chart.save("ecdf.pdf")` writes them. Several problem sizes are panels of one
+chart; to draw some of them, choose among the trajectories.
+
+>>> import harmonium as hm
+>>> from harmonium import plots
+>>> study = hm.Study(
+...     "umda",
+...     families=[hm.Family("onemax", sizes=[10], runs=2)],
+...     algorithms={"umda": hm.EDA("umda", population=20)},
+...     plan=hm.Runs(),
+... )
+>>> result = study.run("umda.db", engine="serial")
+>>> chart = plots.plot_ecdf(result.trajectories)
+>>> type(chart).__name__
+'LayerChart'
+
+This module is imported on demand: Altair takes longer to import than harmonium.
+"""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from harmonium.reports.figures import Figure
+from harmonium.reports.performance_figures import (
+    draw_ecdfs,
+    draw_erts,
+    draw_fixed_budgets,
+    draw_profile,
+)
+from harmonium.reports.theme import Styles, make_config, style_algorithms
+from harmonium.studies.performance import QUALITIES
+from harmonium.studies.trajectories import Trajectory
+
+__all__ = ["plot_ecdf", "plot_ert", "plot_fixed_budget", "plot_performance_profile"]
+
+Chart = alt.Chart | alt.LayerChart | alt.ConcatChart
+
+
+def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> Chart:
+    """Plot the ECDF of runtimes: the share of (run, target) pairs reached by evaluations.
+
+    Runs that end before they reach a target are not restarted by simulation; a cross marks the
+    longest run of an algorithm that misses targets.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+        Runs, such as `StudyResult.trajectories`.
+    targets : sequence of float, optional
+        Targets as shares of the range from the worst first row of all runs (0) to the optimum, or
+        to the best value found if the optimum is unknown (1); by default 50, evenly spaced.
+
+    Returns
+    -------
+    altair chart
+        With a panel for each problem size.
+
+    References
+    ----------
+    Hansen, Auger, Ros, Mersmann, Tušar and Brockhoff 2021: COCO: a platform for comparing
+    continuous optimizers in a black-box setting. Optimization Methods and Software 36.
+
+    Doerr, Wang, Ye, van Rijn and Bäck 2018: IOHprofiler: a benchmarking and profiling tool for
+    iterative optimization heuristics. arXiv:1810.05281.
+    """
+    _check(trajectories, targets)
+    return _finish(draw_ecdfs(trajectories, _style(trajectories), targets))
+
+
+def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> Chart:
+    """Plot the expected running time (ERT) to each target.
+
+    It is the number of evaluations of all runs up to the target, divided by the number of runs that
+    reach it. A run that does not reach it counts with all its evaluations.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+        Runs, such as `StudyResult.trajectories`.
+    targets : sequence of float, optional
+        Targets as in `plot_ecdf`. The axis shows them as f(x), or as shares if there are several
+        instances of a problem.
+
+    Returns
+    -------
+    altair chart
+        With a panel for each problem size.
+
+    References
+    ----------
+    Auger and Hansen 2005: Performance evaluation of an advanced local search evolutionary
+    algorithm. Congress on Evolutionary Computation.
+    """
+    _check(trajectories, targets)
+    return _finish(draw_erts(trajectories, _style(trajectories), targets))
+
+
+def plot_fixed_budget(trajectories: Sequence[Trajectory]) -> Chart:
+    """Plot the best f(x) so far by evaluations: the median of the runs and their quartiles.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+        Runs, such as `StudyResult.trajectories`.
+
+    Returns
+    -------
+    altair chart
+        With a panel for each problem size.
+    """
+    _check(trajectories)
+    return _finish(draw_fixed_budgets(trajectories, _style(trajectories)))
+
+
+def plot_performance_profile(trajectories: Sequence[Trajectory], target: float = 1.0) -> Chart:
+    """Plot performance profiles: the share of problems solved at τ times the lowest cost.
+
+    The cost is the ERT to the target. Problem instances on which not every algorithm has runs are
+    left out.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+        Runs, such as `StudyResult.trajectories`.
+    target : float, optional
+        The target as in `plot_ecdf`; by default the optimum.
+
+    Returns
+    -------
+    altair chart
+
+    References
+    ----------
+    Dolan and Moré 2002: Benchmarking optimization software with performance profiles. Mathematical
+    Programming 91.
+    """
+    _check(trajectories, [target])
+    return _finish(draw_profile(trajectories, _style(trajectories), target))
+
+
+def _check(trajectories: Sequence[Trajectory], targets: Sequence[float] = (1.0,)) -> None:
+    if not len(trajectories):
+        raise ValueError("there are no trajectories; expected those of rows that are done")
+    if not len(targets) or not all(0 <= target <= 1 for target in targets):
+        raise ValueError(f"targets are {list(targets)}; expected shares from 0 to 1, at least one")
+
+
+def _style(trajectories: Sequence[Trajectory]) -> Styles:
+    return style_algorithms(one.label for one in trajectories)
+
+
+def _finish(figure: Figure) -> Chart:
+    """Return the panels of a figure as one chart, with the look of the reports."""
+    if not figure.panels:
+        raise ValueError("no problem has runs of every algorithm; expected at least one")
+    chart: Chart = figure.combine().properties(background="white")
+    config = make_config(dark=False)
+    config["legend"].pop("layout", None)  # Vega has it, the schema that Altair checks does not
+    chart.config = config
+    return chart

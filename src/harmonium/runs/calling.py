@@ -1,0 +1,151 @@
+"""Calls of the user's function in chunks, here or on an executor, until the time is up."""
+
+import math
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass
+from pickle import PicklingError
+from typing import Any, Final
+
+import numpy as np
+
+from harmonium.bits import Bits
+from harmonium.clock import TimeUp
+from harmonium.format import one_line
+from harmonium.runs.answers import Function, evaluate
+from harmonium.runs.evaluator import EvaluationError
+
+MAX_BITS_PER_CALL: Final = 8_000_000
+"""Maximum number of bits per batch call; temporaries of the function are far larger."""
+
+CHUNK_SECONDS: Final = 0.01
+"""Time of the rows that are evaluated between two looks at failures and Ctrl-C."""
+
+CHUNKS_PER_WORKER: Final = 4
+
+
+@dataclass(frozen=True)
+class Caller:
+    """How a function is called."""
+
+    function: Function
+    batch: bool
+    """Whether it takes all rows at once."""
+    split: bool
+    """Whether a batch that raises is halved until the failing rows are found."""
+    executor: Executor | None = None
+    """Where it is called; by default here."""
+
+    def call(
+        self, bits: Bits, pace: float = 0.0, deadline: float = math.inf
+    ) -> Iterator[tuple[int, float, Any]]:
+        """Yield for each chunk its first row, the seconds it took, and the answers.
+
+        Parameters
+        ----------
+        bits : Bits
+            The rows, at least one.
+        pace : float
+            Rows that are evaluated in a second; 0 if that is not known.
+        deadline : float
+            Time on the clock after which no chunk is begun but the first. Single rows are not begun
+            either, and executors are not waited for.
+
+        Raises
+        ------
+        TimeUp
+            If the time was up before all rows were evaluated.
+        EvaluationError
+            If the executor fails.
+        """
+        count = self._count_chunks(bits, pace, deadline)
+        chunks = [bits] if count == 1 else np.array_split(bits, count)
+        firsts = np.cumsum([0, *map(len, chunks)]).tolist()
+        if self.executor is None:
+            for first, chunk in zip(firsts, chunks, strict=False):
+                if first and _is_past(deadline):
+                    raise TimeUp
+                seconds, answers = evaluate(self.function, chunk, self.batch, self.split, deadline)
+                yield first, seconds, answers
+                if len(answers) < len(chunk):
+                    raise TimeUp
+        else:
+            for number, answer in self._call_elsewhere(self.executor, chunks, deadline):
+                yield firsts[number], *answer
+
+    def _count_chunks(self, bits: Bits, pace: float, deadline: float) -> int:
+        """Return in how many chunks rows are evaluated.
+
+        Chunks of single rows are short, so that little is lost when one fails, at Ctrl-C and when
+        the time is up; the chunks of an executor only if time is limited.
+        """
+        chunks = -(-bits.size // MAX_BITS_PER_CALL)
+        if self.executor is not None:
+            chunks = max(chunks, CHUNKS_PER_WORKER * count_workers(self.executor))
+        if not self.batch and (self.executor is None or deadline < math.inf):
+            chunks = max(chunks, len(bits) // max(1, int(CHUNK_SECONDS * pace)))
+        return min(len(bits), chunks)
+
+    def _call_elsewhere(
+        self, executor: Executor, chunks: Sequence[Bits], deadline: float
+    ) -> Iterator[tuple[int, tuple[float, Any]]]:
+        """Yield the number of each chunk, and what the executor returned for it, in order.
+
+        When the time is up or at Ctrl-C, those that have arrived are yielded and the others are
+        dropped.
+        """
+        futures: list[Future[tuple[float, Any]]] = []
+        taken = 0
+        try:
+            for chunk in chunks:
+                if futures and _is_past(deadline):
+                    break
+                call = (self.function, chunk, self.batch, self.split)
+                futures.append(executor.submit(evaluate, *call))
+            while taken < len(futures) and _arrives(futures[taken], deadline):
+                taken += 1
+                yield taken - 1, futures[taken - 1].result()
+            if taken < len(chunks):
+                raise TimeUp  # noqa: TRY301  # handled like Ctrl-C
+        except (TimeUp, KeyboardInterrupt):
+            for number, future in enumerate(futures[taken:], taken):
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    yield number, future.result()
+            raise
+        except Exception as error:  # the function's own are part of the answer
+            raise EvaluationError(
+                f"the executor failed: {type(error).__name__}: {one_line(str(error))}",
+                _advise(error),
+            ) from error
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def _is_past(deadline: float) -> bool:
+    return deadline < math.inf and time.perf_counter() >= deadline
+
+
+def _arrives(future: "Future[Any]", deadline: float) -> bool:
+    """Wait for an answer; return whether it arrives before the deadline."""
+    if deadline == math.inf or future.done():
+        return True
+    left = max(0.0, deadline - time.perf_counter())
+    return bool(wait([future], min(left, threading.TIMEOUT_MAX)).done)
+
+
+def count_workers(executor: Executor) -> int:
+    """Return how many workers an executor has, as far as it tells."""
+    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+
+
+def _advise(error: Exception) -> str:
+    if isinstance(error, PicklingError | AttributeError | TypeError | BrokenExecutor):
+        return (
+            "for processes the function must be importable, not a lambda, and must not end the "
+            "process"
+        )
+    return ""

@@ -1,0 +1,342 @@
+"""Performance of runs with targets and budgets: ERT, ECDF, fixed targets, fixed budgets.
+
+The runtime of a run to a target is the number of evaluations to the first row that reaches it.
+
+- Expected running time (ERT): the evaluations that all runs spend up to the target, divided by the
+  number of runs that reach it. A run that does not reach it counts with all its evaluations. (Auger
+  and Hansen 2005: Performance evaluation of an advanced local search evolutionary algorithm, CEC;
+  Hansen, Auger, Ros, Mersmann, Tušar and Brockhoff 2021: COCO, Optimization Methods and Software
+  36.)
+- Empirical cumulative distribution function (ECDF) of runtimes: the share of all pairs of a run and
+  a target that are reached within a number of evaluations. (The same, and Doerr, Wang, Ye, van Rijn
+  and Bäck 2018: IOHprofiler, arXiv:1810.05281.) There are no simulated restarts.
+
+Problems and instances have different optima, so targets are given as a quality: 0 is the worst
+first row of all runs on the instance, 1 its optimum, or if that is unknown the best value that any
+run found.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from harmonium.studies.intervals import Interval, find_total_ratio_interval
+from harmonium.studies.trajectories import Floats, Instance, Trajectory
+
+QUALITIES: Final = tuple(place / 50 for place in range(1, 51))
+"""The targets of an ECDF, evenly spaced."""
+
+_HUGE: Final = 1e300
+"""Stands for infinity in quantiles, which interpolate."""
+
+
+class Range(NamedTuple):
+    """The fitness at quality 0 and at quality 1, on one problem instance."""
+
+    low: float
+    high: float
+
+    def find_targets(self, qualities: Sequence[float]) -> Floats:
+        """Return the fitness at each quality."""
+        shares = np.asarray(qualities, dtype=float)
+        return np.where(shares == 1, self.high, self.low + shares * (self.high - self.low))
+
+    def find_qualities(self, fitness: Floats) -> Floats:
+        """Return the quality of each fitness, from 0 to 1."""
+        if self.high <= self.low:  # solved by the first row of every run
+            return np.where(fitness >= self.high, 1.0, 0.0)
+        qualities: Floats = ((fitness - self.low) / (self.high - self.low)).clip(0.0, 1.0)
+        return qualities
+
+
+Ranges = Mapping[Instance, Range]
+
+
+def find_ranges(trajectories: Iterable[Trajectory]) -> dict[Instance, Range]:
+    """Return the range of each problem instance, over the runs of all algorithms."""
+    ranges: dict[Instance, Range] = {}
+    for one in trajectories:
+        best = float(one.best[-1]) if one.optimum is None else one.optimum
+        low, high = ranges.get(one.problem, (math.inf, -math.inf))
+        ranges[one.problem] = Range(min(low, float(one.best[0])), max(high, best))
+    return ranges
+
+
+class Group(NamedTuple):
+    """Runs that are put together: those of one algorithm on all instances of a problem size."""
+
+    family: str
+    size: int
+    name: str
+    given: int | None
+    """The population of a grid; none for other plans."""
+    label: str
+
+
+Groups = Mapping[Group, Sequence[Trajectory]]
+
+
+def group_trajectories(trajectories: Iterable[Trajectory]) -> dict[Group, list[Trajectory]]:
+    """Return the runs of each algorithm on each problem size, in the order given."""
+    groups: dict[Group, list[Trajectory]] = {}
+    for one in trajectories:
+        group = Group(one.family, one.size, one.name, one.given, one.label)
+        groups.setdefault(group, []).append(one)
+    return groups
+
+
+def measure_runtimes(
+    trajectories: Sequence[Trajectory], qualities: Sequence[float], ranges: Ranges
+) -> Floats:
+    """Return the runtimes of each run to each quality, shape (runs, qualities); or infinity."""
+    runtimes = [
+        one.find_runtimes(ranges[one.problem].find_targets(qualities)) for one in trajectories
+    ]
+    return np.array(runtimes).reshape(len(trajectories), len(qualities))
+
+
+def find_ert(runtimes: Floats, evaluations: Floats) -> float:
+    """Return the expected running time.
+
+    Parameters
+    ----------
+    runtimes : array of float
+        Evaluations to the target; infinite for runs that do not reach it.
+    evaluations : array of float
+        Evaluations of the whole run.
+
+    Returns
+    -------
+    float
+        Infinite if no run reaches the target.
+
+    Examples
+    --------
+    Two of three runs reach the target, after 100 and 300 evaluations; the third ends after 1,000.
+
+    >>> import numpy as np
+    >>> find_ert(np.array([100.0, 300.0, np.inf]), np.array([120.0, 500.0, 1000.0]))
+    700.0
+    """
+    successes = int(np.isfinite(runtimes).sum())
+    return float(np.minimum(runtimes, evaluations).sum()) / successes if successes else math.inf
+
+
+def expected_running_time(trajectories: Sequence[Trajectory], target: float) -> float:
+    """Return the expected running time (ERT) of some runs to a value of the fitness.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+        The runs of one algorithm on one problem.
+    target : float
+        A value of the fitness.
+
+    Returns
+    -------
+    float
+        Evaluations; infinite if no run reaches the target.
+
+    Examples
+    --------
+    >>> from harmonium.studies import Trajectory
+    >>> improvements = [(1, 3.0), (4, 6.0)], [(1, 2.0), (12, 5.0)]
+    >>> runs = [Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, one) for one in improvements]
+    >>> expected_running_time(runs, 5), expected_running_time(runs, 6)
+    (8.0, 34.0)
+    """
+    runtimes = [float(one.find_runtimes([target])[0]) for one in trajectories]
+    return find_ert(np.array(runtimes), np.array([one.evaluations for one in trajectories], float))
+
+
+@dataclass(frozen=True)
+class FixedTarget:
+    """The runtimes of one algorithm to one target; runs that miss it have an infinite runtime."""
+
+    group: Group
+    quality: float
+    target: float | None
+    """The fitness; none if there are several instances, which differ in it."""
+    runs: int
+    successes: int
+    ert: float
+    """Expected running time; infinite if no run reaches the target."""
+    ert_low: float
+    """Bounds of its 95 % interval; not a number if they are unknown."""
+    ert_high: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+
+
+def tabulate_targets(
+    trajectories: Sequence[Trajectory],
+    qualities: Sequence[float] = QUALITIES,
+    *,
+    ranges: Ranges | None = None,
+) -> list[FixedTarget]:
+    """Return a fixed-target row for each problem size, algorithm and quality."""
+    ranges = find_ranges(trajectories) if ranges is None else ranges
+    rows = []
+    for group, runs in group_trajectories(trajectories).items():
+        runtimes = measure_runtimes(runs, qualities, ranges)
+        quartiles = _find_quartiles(runtimes)
+        instances = {one.problem for one in runs}
+        targets = ranges[runs[0].problem].find_targets(qualities).tolist()
+        for place, quality in enumerate(qualities):
+            ert, (low, high) = _estimate_ert(runs, runtimes[:, place])
+            lower, median, upper = quartiles[:, place].tolist()
+            rows.append(
+                FixedTarget(
+                    group=group,
+                    quality=quality,
+                    target=targets[place] if len(instances) == 1 else None,
+                    runs=len(runs),
+                    successes=int(np.isfinite(runtimes[:, place]).sum()),
+                    ert=ert,
+                    ert_low=low,
+                    ert_high=high,
+                    lower_quartile=lower,
+                    median=median,
+                    upper_quartile=upper,
+                )
+            )
+    return rows
+
+
+def _estimate_ert(runs: Sequence[Trajectory], runtimes: Floats) -> tuple[float, Interval]:
+    """Return the ERT and its interval; instances, if there are several, are the samples."""
+    evaluations = np.array([one.evaluations for one in runs], dtype=float)
+    ert = find_ert(runtimes, evaluations)
+    if not math.isfinite(ert):
+        return ert, (math.nan, math.nan)
+    costs = np.column_stack([np.minimum(runtimes, evaluations), np.isfinite(runtimes)])
+    instances = list(dict.fromkeys(one.problem for one in runs))
+    if len(instances) > 1:
+        places = np.array([instances.index(one.problem) for one in runs])
+        costs = np.array([costs[places == place].sum(axis=0) for place in range(len(instances))])
+    return ert, find_total_ratio_interval(costs[:, 0], costs[:, 1])
+
+
+@dataclass(frozen=True)
+class FixedBudget:
+    """The best fitness of the runs of one algorithm after a number of evaluations."""
+
+    group: Group
+    budget: int
+    runs: int
+    mean: float
+    worst: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    best: float
+    quality: float
+    """Mean of the qualities."""
+
+
+def tabulate_budgets(
+    trajectories: Sequence[Trajectory],
+    budgets: Sequence[int] | None = None,
+    *,
+    ranges: Ranges | None = None,
+) -> list[FixedBudget]:
+    """Return a fixed-budget row for each problem size, algorithm and number of evaluations.
+
+    By default the budgets are 1, 2, 5, 10, 20 … up to the longest run on the problem size. A budget
+    before the first known value of a run is left out.
+    """
+    ranges = find_ranges(trajectories) if ranges is None else ranges
+    groups = group_trajectories(trajectories)
+    longest: dict[tuple[str, int], int] = {}
+    for one in trajectories:
+        where = one.family, one.size
+        longest[where] = max(longest.get(where, 0), one.evaluations)
+    rows = []
+    for group, runs in groups.items():
+        chosen = choose_budgets(longest[group.family, group.size]) if budgets is None else budgets
+        best = np.array([one.find_best(chosen) for one in runs])
+        reached = zip(runs, best, strict=True)
+        qualities = np.array([ranges[one.problem].find_qualities(row) for one, row in reached])
+        for place, budget in enumerate(chosen):
+            if not np.isnan(best[:, place]).any():
+                mean = float(qualities[:, place].mean())
+                rows.append(_describe_budget(group, int(budget), best[:, place], mean))
+    return rows
+
+
+def _describe_budget(group: Group, budget: int, best: Floats, quality: float) -> FixedBudget:
+    worst, lower, median, upper, highest = np.quantile(best, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    return FixedBudget(
+        group=group,
+        budget=budget,
+        runs=len(best),
+        mean=float(best.mean()),
+        worst=worst,
+        lower_quartile=lower,
+        median=median,
+        upper_quartile=upper,
+        best=highest,
+        quality=quality,
+    )
+
+
+def choose_budgets(longest: int) -> list[int]:
+    """Return 1, 2, 5, 10, 20, 50 … up to a number of evaluations."""
+    budgets = [step * 10**power for power in range(len(str(longest))) for step in (1, 2, 5)]
+    return [budget for budget in budgets if budget <= longest]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A step function that rises at `x` to `y`, and is 0 before; both ascend."""
+
+    x: Floats
+    y: Floats
+
+    def evaluate(self, where: float) -> float:
+        """Return the value at a place."""
+        return float(np.append(0.0, self.y)[np.searchsorted(self.x, where, side="right")])
+
+
+@dataclass(frozen=True)
+class Ecdf:
+    """The ECDF of the runtimes of one algorithm to all targets."""
+
+    group: Group
+    steps: Steps
+    evaluations: int
+    """The longest run: beyond it nothing is known of targets that were not reached."""
+
+
+def trace_ecdfs(
+    trajectories: Sequence[Trajectory],
+    qualities: Sequence[float] = QUALITIES,
+    *,
+    ranges: Ranges | None = None,
+) -> list[Ecdf]:
+    """Return the ECDF for each problem size and algorithm, over all its runs and targets."""
+    ranges = find_ranges(trajectories) if ranges is None else ranges
+    return [
+        Ecdf(
+            group,
+            accumulate(measure_runtimes(runs, qualities, ranges)),
+            max(one.evaluations for one in runs),
+        )
+        for group, runs in group_trajectories(trajectories).items()
+    ]
+
+
+def accumulate(values: Floats) -> Steps:
+    """Return the share of all values, infinite ones among them, up to each finite value."""
+    finite, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    return Steps(finite, np.cumsum(counts) / max(1, values.size))
+
+
+def _find_quartiles(runtimes: Floats) -> Floats:
+    """Return the quartiles of each column, shape (3, columns); infinite if they meet infinity."""
+    quartiles = np.quantile(np.minimum(runtimes, _HUGE), (0.25, 0.5, 0.75), axis=0)
+    return np.where(quartiles > _HUGE / 1e6, np.inf, quartiles)

@@ -1,0 +1,251 @@
+"""Worker processes, each fed by a thread over a pipe, and replaced when it dies."""
+
+import itertools
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from pickle import PicklingError
+from typing import Any, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_ATTEMPTS = 3
+"""How often a trial is started whose worker dies."""
+
+
+class WorkerDied(RuntimeError):  # noqa: N818  # says what happened
+    """A worker died while it ran a trial, in every attempt."""
+
+
+class _WrongAnswer(Exception):  # noqa: N818  # says what happened
+    """A worker sent something that is not the answer to its call."""
+
+
+def check_open(closed: bool) -> None:
+    """Raise for a call after the end of an executor."""
+    if closed:
+        raise RuntimeError("cannot run more after shutdown()")
+
+
+class Processes(Executor):
+    """Worker processes, each fed by its own thread; one that dies is replaced.
+
+    The standard pool breaks as a whole when a worker dies. Here the others continue, and the trial
+    is run again, up to three times. Workers end when the driver ends, even if it is killed. Each
+    call has a number: a worker whose answer has another number is replaced as if it had died.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._killed = threading.Event()
+        self._closed = False
+        self._numbers = itertools.count(1)
+        _open_standard_streams()
+        self._workers = [_Worker() for _ in range(workers)]
+        self._threads = [
+            threading.Thread(target=self._feed, args=(worker,), daemon=True)
+            for worker in self._workers
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Queue a call for the next free worker."""
+        check_open(self._closed)
+        future: Future[T] = Future()
+        number = next(self._numbers)
+        self._jobs.put(_Job(cast("Future[Any]", future), number, fn, args, kwargs))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers when the submitted calls are done; optionally drop those not started."""
+        self._closed = True
+        if cancel_futures:
+            self._drop_jobs()
+        for _ in self._threads:
+            self._jobs.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def kill(self) -> None:
+        """End the workers at once and abandon their calls."""
+        self._closed = True
+        self._killed.set()
+        self._drop_jobs()
+        for worker in self._workers:
+            worker.kill()
+
+    def _drop_jobs(self) -> None:
+        while True:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return
+            if job is not None:
+                job.future.cancel()
+
+    def _feed(self, worker: "_Worker") -> None:
+        while (job := self._jobs.get()) is not None and not self._killed.is_set():
+            if job.future.set_running_or_notify_cancel():
+                self._run(worker, job)
+        worker.end()
+
+    def _run(self, worker: "_Worker", job: "_Job") -> None:
+        end = ""
+        for _ in range(_ATTEMPTS):
+            try:
+                done, value = worker.call(job)
+            except (EOFError, OSError, _WrongAnswer) as error:
+                if self._killed.is_set():
+                    job.future.set_exception(WorkerDied("killed"))
+                    return
+                code = worker.kill()
+                wrong = isinstance(error, _WrongAnswer)
+                end = str(error) if wrong else f"with exit code {code}"
+                worker.start()
+                continue
+            except Exception as error:  # noqa: BLE001  # the call cannot be pickled
+                job.future.set_exception(error)
+                return
+            if done:
+                job.future.set_result(value)
+            else:
+                job.future.set_exception(value)
+            return
+        words = f"the worker died {_ATTEMPTS} times, the last time {end}"
+        job.future.set_exception(WorkerDied(words))
+
+
+@dataclass(frozen=True)
+class _Job:
+    future: "Future[Any]"
+    number: int
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class _Worker:
+    """A process and the pipe to it."""
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """Start the process in a new interpreter, so that no thread or lock is inherited."""
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        with no_interrupts():
+            self._process.start()
+        theirs.close()
+
+    def call(self, job: _Job) -> tuple[bool, Any]:
+        """Make a call; return whether it succeeded, and what it returned or raised."""
+        self._pipe.send((job.number, job.fn, job.args, job.kwargs))
+        try:
+            number, done, value = self._pipe.recv()
+        except (EOFError, OSError):
+            raise
+        except Exception as error:
+            raise _WrongAnswer("after an answer that cannot be read") from error
+        if number != job.number:
+            raise _WrongAnswer("after an answer to another call")
+        return done, value
+
+    def end(self) -> None:
+        """Close the pipe and wait for the process to end."""
+        self._pipe.close()
+        self._process.join(timeout=5)
+        self.kill()
+
+    def kill(self) -> int | None:
+        """End the process now; return its exit code."""
+        self._process.join(timeout=0.1)  # to report the exit code of one that died
+        self._process.kill()
+        self._process.join()
+        return self._process.exitcode
+
+
+def _work(pipe: Connection) -> None:
+    """Make calls until the pipe closes: the main loop of a worker process.
+
+    If a call forks, its child process loses the pipe, and ends when the call returns in it.
+    """
+    _ignore_interrupts()
+    process = os.getpid()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=pipe.close)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    while True:
+        try:
+            number, fn, args, kwargs = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer = (number, True, fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  # sent to the caller
+            answer = (number, False, error)
+        except BaseException as error:  # noqa: BLE001  # it would end the caller too
+            answer = (number, False, RuntimeError(f"{type(error).__name__}: {error}"))
+        if os.getpid() != process:
+            os._exit(0)
+        try:
+            pipe.send(answer)
+        except (TypeError, AttributeError, ValueError, PicklingError) as error:
+            words = f"the result cannot be sent between processes: {error}"
+            pipe.send((number, False, RuntimeError(words)))
+
+
+def _open_standard_streams() -> None:
+    """Open those that are closed: workers would print into whatever has their number instead."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the smallest free number
+
+
+def _end_with(sentinel: int) -> None:
+    """Wait until the driver ends, then end too: its results are no longer needed."""
+    wait([sentinel])
+    os._exit(1)
+
+
+@contextmanager
+def no_interrupts() -> Iterator[None]:
+    """Block Ctrl-C for a child process until it ignores the signal itself."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # now: when it is started, it lets SIGINT through again
+    came: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number)) if main else None
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if main:
+            signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

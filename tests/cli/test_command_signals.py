@@ -1,0 +1,175 @@
+"""Programs as functions: signals, time limits and output; no process is left behind."""
+
+import os
+import shlex
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harmonium as hm
+from harmonium.interrupts import ends_as_interrupts
+from harmonium.runs import command as command_module
+from harmonium.runs.command import Command, parse_command
+from tests.cli.commands import running, wait_until
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+
+ROW = np.ones(8, dtype=np.uint8)
+
+
+def find_marked(mark: str) -> list[int]:
+    """Return the processes, not yet ended, that have this word among their arguments."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:  # it has ended meanwhile
+            continue
+        if mark.encode() in words:
+            found.append(int(folder.name))
+    return found
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> str:
+    """A number of seconds to sleep that no other process has."""
+    return f"{100_000 + os.getpid()}.{time.monotonic_ns() % 10**6}"
+
+
+def make(script: str, **settings: Any) -> Command:
+    return parse_command(f"sh -c {shlex.quote(script)} sh {{bits}}", **settings)
+
+
+def assert_gone(mark: str) -> None:
+    wait_until(lambda: not find_marked(mark), "all processes end")
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("sleep {} & sleep {}; echo 1", "sh took longer than 0.2 s"),
+        ("sleep {} >&- 2>&- <&- & exec >&- 2>&-; sleep {}", "sh took longer than 0.2 s"),
+        ("sleep {} & exit 3", "sh ended with code 3: "),
+        ("sleep {} & echo none", "sh printed 'none' last; expected a finite number"),
+        ("sleep {} & echo '\033[2J' >&2; exit 1", r"sh ended with code 1: \x1b[2J"),
+    ],
+)
+def test_a_program_that_fails_leaves_no_process(script: str, message: str, mark: str) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        make(script.replace("{}", mark), timeout=0.2)(ROW)
+    assert str(caught.value) == message
+    assert_gone(mark)
+
+
+def test_a_program_that_leaves_a_process_answers_at_once(mark: str) -> None:
+    assert make(f"sleep {mark} & echo 17")(ROW) == 17.0
+    assert_gone(mark)
+
+
+def test_output_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
+    monkeypatch.setattr(command_module, "MAX_OUTPUT_BYTES", 2_000_000)
+    for where in ("", ">&2"):
+        with pytest.raises(RuntimeError, match="sh printed more than 2 MB; expected a number"):
+            make(f"sleep {mark} & yes {where}")(ROW)
+    assert_gone(mark)
+    # What is allowed is not kept either, but for its end.
+    monkeypatch.setattr(command_module, "KEPT_BYTES", 100)
+    assert make("yes | head -c 1000000; echo; echo 4.5")(ROW) == 4.5
+
+
+def test_a_program_does_not_wait_for_the_terminal() -> None:
+    assert make("read word; echo $((${#word} + 3))")(ROW) == 3.0
+
+
+def test_stopped_programs_end_and_none_is_started(mark: str) -> None:
+    program = make(f"sleep {mark}")
+    with ThreadPoolExecutor(1) as executor:
+        future = executor.submit(program, ROW)
+        wait_until(lambda: find_marked(mark), "the program runs")
+        program.stop()
+        with pytest.raises(RuntimeError, match="sh ended with code -9"):
+            future.result(60)
+    assert_gone(mark)
+    with pytest.raises(RuntimeError, match="sh was not started: the search has ended"):
+        program(ROW)
+
+
+def test_a_request_to_end_is_an_interrupt_inside_the_block_only() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def function(row: Any) -> float:
+        if row.sum() > 5:
+            signal.raise_signal(signal.SIGTERM)
+        return float(row.sum())
+
+    with ends_as_interrupts():
+        result = hm.maximize(function, 8, model="umda", seed=1)
+    assert result.stopped_by == "interrupted"
+    assert result.fun <= 5
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whom", ["process", "group"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_signal_ends_the_search_with_the_best_so_far(
+    answers: bool, number: signal.Signals, whom: str, mark: str, tmp_path: Path
+) -> None:
+    """Programs answer once, if at all, and then sleep."""
+    script = f"mkdir got && echo 7 || {{ touch ready; sleep {mark} & sleep {mark}; }}"
+    if not answers:
+        (tmp_path / "got").mkdir()
+    program = f"sh -c {shlex.quote(script)} sh {{bits}}"
+    with running(tmp_path, "optimize", "--command", program, "--length", "8") as process:
+        wait_until((tmp_path / "ready").exists, "a program sleeps")
+        wait_until(lambda: find_marked(mark), "it really does")
+        send = os.killpg if whom == "group" else os.kill
+        send(process.pid, number)
+        shown, told = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert_gone(mark)
+    if answers:
+        assert "interrupted; this is the best found so far\n" in shown
+        assert told == ""
+    else:
+        assert (shown, told) == ("", "harmonium: interrupted\n")
+
+
+@pytest.mark.slow
+def test_a_time_limit_ends_programs_and_workers(mark: str, tmp_path: Path) -> None:
+    program = f"sh -c 'test $1 = 11111111 && echo 3 || sleep {mark}' sh {{bits}}"
+    options = ("--length", "8", "--max-seconds", "3", "--initial", "1" * 8)
+    with running(tmp_path, "optimize", "--command", program, *options) as process:
+        shown, told = process.communicate(timeout=120)
+    assert (process.returncode, told) == (0, "")
+    assert "max_seconds was reached\n" in shown
+    assert_gone(mark)
+    stuck = f"import time\n\ndef stuck(bits):\n    time.sleep(0 if bits.all() else {mark})\n"
+    (tmp_path / "stuck.py").write_text(f"{stuck}    return 3.0\n", "utf-8")
+    search = ("stuck:stuck", "--workers", "2", "--length", "8", "--initial", "1" * 8)
+    with running(tmp_path, "optimize", *search) as process:
+        wait_until(lambda: len(find_children(process.pid)) >= 2, "workers run")
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+        wait_until(lambda: not find_children(process.pid), "workers end")
+    assert process.returncode == 1
+
+
+def find_children(group: int) -> list[int]:
+    """Return the processes of a group but its leader that have not ended."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, pgrp = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if int(pgrp) == group != int(folder.name) and state != "Z":
+            found.append(int(folder.name))
+    return found

@@ -1,0 +1,109 @@
+"""`result.solutions`: the ten best different solutions."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import harmonium as hm
+from harmonium.bits import Bits, Fitness
+from harmonium.runs.leaders import MAX_LEADERS
+from harmonium.runs.tally import Tally
+from tests.functions import Calls, Fragile, assert_same, save_every_step, weigh
+
+
+def rank(rows: list[NDArray[Any]], values: list[float]) -> list[tuple[str, float, int]]:
+    """Return the best different rows as a plain loop finds them."""
+    first: dict[str, tuple[float, int]] = {}
+    for number, (row, value) in enumerate(zip(rows, values, strict=True), 1):
+        first.setdefault("".join(map(str, row.tolist())), (value, number))
+    best = sorted(first.items(), key=lambda item: (-item[1][0], item[1][1]))
+    return [(bits, *found) for bits, found in best if found[0] > -np.inf][:MAX_LEADERS]
+
+
+def show(solutions: tuple[Any, ...]) -> list[tuple[str, float, int]]:
+    return [("".join(map(str, one.x.tolist())), one.fun, one.found_at) for one in solutions]
+
+
+@given(st.lists(st.lists(st.integers(0, 15), max_size=30), max_size=8), st.integers(0, 3))
+def test_any_batches_give_what_a_plain_loop_finds(batches: list[list[int]], kinds: int) -> None:
+    """Values are a function of the row, with many ties and some failures."""
+    tally, rows, values = Tally(), [], []
+    for batch in batches:
+        bits: Bits = np.array([[n >> 3 & 1, n >> 2 & 1, n >> 1 & 1, n & 1] for n in batch])
+        bits = bits.reshape(-1, 4).astype(np.uint8)
+        fitness: Fitness = np.array([-np.inf if n == 7 else float(n % (kinds + 1)) for n in batch])
+        tally.add(bits, fitness)
+        rows += list(bits)
+        values += fitness.tolist()
+    assert show(tally.list_solutions(1.0)) == rank(rows, values)
+
+
+@pytest.mark.parametrize("options", [{"model": "umda"}, {}, {"cache": False}], ids=str)
+def test_all_calls_of_a_search_are_considered(options: dict[str, Any]) -> None:
+    function = Calls()
+    result = hm.maximize(function, 12, seed=1, max_calls=150, **options)
+    expected = rank(function.rows, [float(row.sum()) for row in function.rows])
+    assert [one[:2] for one in show(result.solutions)] == [one[:2] for one in expected]
+    assert len(result.solutions) == 10
+    np.testing.assert_array_equal(result.solutions[0].x, result.x)
+    assert result.solutions[0].x.dtype == np.int64
+    assert (result.solutions[0].fun, result.solutions[0].fun_error) == (result.fun, None)
+    assert result.solutions[0].found_at == result.best_found_at
+
+
+def test_a_run_has_solutions_too() -> None:
+    result = hm.run(hm.OneMax(length=20), hm.EDA("umda", population=60), seed=1)
+    assert [one.fun for one in result.solutions][:2] == [20.0, 19.0]
+    assert len({one.x.tobytes() for one in result.solutions}) == 10
+
+
+def test_the_smallest_values_come_first_when_minimised() -> None:
+    result = hm.minimize(weigh, 12, seed=1, max_calls=600)
+    values = [one.fun for one in result.solutions]
+    assert values == sorted(values)
+    assert values[:2] == [0.0, 1.0]
+
+
+def test_rows_that_failed_are_no_solutions() -> None:
+    def function(row: NDArray[Any]) -> float:
+        return float("nan") if row[0] else weigh(row)
+
+    result = hm.maximize(function, 4, on_error="worst", seed=1)
+    assert result.failures == 8
+    assert [int(one.x[0]) for one in result.solutions] == [0] * 8
+
+
+def test_resumed_searches_and_executors_give_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_every_step(monkeypatch)
+    algorithm = hm.Pyramid(newcomers=4, first_newcomers=4)
+    expected = hm.maximize(weigh, 20, algorithm=algorithm, seed=3, max_calls=600)
+    function = Fragile(weigh, seed=1)
+    path = tmp_path / "run.ckpt"
+    result = hm.maximize(function, 20, algorithm=algorithm, seed=3, max_calls=600, checkpoint=path)
+    while result.stopped_by == "interrupted":
+        result = hm.resume(path, function)
+    assert function.interrupts >= 2
+    assert_same(result, expected)
+    with ThreadPoolExecutor(2) as executor:
+        there = hm.maximize(
+            weigh, 20, algorithm=algorithm, seed=3, max_calls=600, executor=executor
+        )
+    assert show(there.solutions) == show(expected.solutions)
+
+
+def test_the_dictionary_has_them_in_plain_types() -> None:
+    plain = hm.maximize(weigh, 5, seed=1, max_calls=20).to_dict()
+    assert plain["solutions"][0] == {
+        "x": plain["x"],
+        "fun": plain["fun"],
+        "fun_error": None,
+        "found_at": plain["best_found_at"],
+    }

@@ -1,0 +1,239 @@
+"""`max_seconds` is kept, whatever takes the time: a call, an executor, a model."""
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import harmonium as hm
+from harmonium.clock import Clock, TimeUp
+from harmonium.models.umda import FittedUMDA
+from tests.functions import FAST, Calls, FakeTime, Inline, assert_same, weigh
+
+LENGTH = 20
+
+
+class Stuck(Inline):
+    """Answers only some of the calls, by their number; the others never end."""
+
+    def __init__(self, answered: Any = ()) -> None:
+        super().__init__()
+        self.answered = answered
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if len(self.futures) in self.answered:
+            return super().submit(fn, *args, **kwargs)
+        self.futures.append(Future())
+        return self.futures[-1]
+
+
+@pytest.mark.parametrize("executor", [None, Inline()], ids=["here", "executor"])
+def test_the_clock_is_read_between_two_calls(
+    executor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time, function = FakeTime(monkeypatch), Calls()
+
+    def grow_slow(row: NDArray[Any]) -> float:
+        time.now += 30.0 if len(function.rows) >= 100 else 0.01
+        return function(row)
+
+    options: dict[str, Any] = {"population": 1000, "executor": executor, **FAST}
+    result = hm.maximize(grow_slow, LENGTH, max_seconds=50, **options)
+    # A second for the first hundred, then 31 and 61.
+    assert (result.calls, result.stopped_by) == (102, "time")
+    assert result.fun == max(row.sum() for row in function.rows)
+
+
+def test_known_solutions_end_in_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = FakeTime(monkeypatch)
+    result = hm.maximize(
+        time.function, LENGTH, initial=np.eye(LENGTH, dtype=np.uint8), max_seconds=7, **FAST
+    )
+    assert (result.calls, result.evaluations, result.stopped_by) == (7, 7, "time")
+    assert result.fun == np.sqrt(7)
+
+
+def test_an_executor_that_never_answers_is_not_waited_for() -> None:
+    with pytest.raises(hm.EvaluationError) as caught:
+        hm.maximize(weigh, LENGTH, executor=Stuck(), max_seconds=0.05, **FAST)
+    assert str(caught.value) == (
+        "max_seconds is 0.05, and no value arrived in this time; allow at least the time of one "
+        "evaluation"
+    )
+
+
+@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("answered", [range(0, 99, 2), range(5, 9), [31]], ids=str)
+def test_what_has_arrived_counts(answered: Any, cache: bool, tmp_path: Path) -> None:
+    function, path = Calls(), tmp_path / "run.ckpt"
+    options: dict[str, Any] = {"cache": cache, **FAST}
+    executor = Stuck(answered)
+    first = hm.maximize(
+        function, LENGTH, executor=executor, max_seconds=0.2, checkpoint=path, **options
+    )
+    arrived = [number for number in answered if number < 32]
+    assert (first.stopped_by, first.calls, first.evaluations) == ("time", len(arrived), first.calls)
+    assert first.fun == max(row.sum() for row in function.rows)
+    assert all(future.cancelled() or future.done() for future in executor.futures)
+    # What has arrived is not called again.
+    result = hm.resume(path, function, max_seconds=1e6, max_calls=200)
+    assert len(function.rows) == 200 + cache  # `resume` tries the function once
+    expected = hm.maximize(Calls(), LENGTH, max_calls=200, **options)
+    assert (result.fun, result.evaluations) == (expected.fun, expected.evaluations)
+    np.testing.assert_array_equal(result.x, expected.x)
+
+
+def test_known_solutions_that_have_arrived_count(tmp_path: Path) -> None:
+    function, path = Calls(), tmp_path / "run.ckpt"
+    known = np.tril(np.ones((6, LENGTH), dtype=np.uint8))
+    options: dict[str, Any] = {"initial": known, "checkpoint": path, **FAST}
+    first = hm.maximize(function, LENGTH, executor=Stuck([1, 4]), max_seconds=0.1, **options)
+    assert (first.fun, first.evaluations, first.stopped_by) == (5.0, 2, "time")
+    result = hm.resume(path, function, max_seconds=1e6, max_evaluations=6)
+    assert (result.fun, result.evaluations) == (6.0, 6)
+    assert [int(row.sum()) for row in function.rows] == [2, 5, 5, 1, 3, 4, 6]  # the best is tried
+
+
+@pytest.mark.parametrize("model", ["umda", "auto"])
+@pytest.mark.parametrize("seconds", [1, 33, 50, 77.5])
+def test_a_run_that_ended_by_time_continues_as_if_undisturbed(
+    model: str, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time, path = FakeTime(monkeypatch), tmp_path / "run.ckpt"
+    options: dict[str, Any] = {"model": model, "seed": 1}
+    first = hm.maximize(time.function, LENGTH, max_seconds=seconds, checkpoint=path, **options)
+    assert (first.calls, first.seconds) == (np.ceil(seconds), np.ceil(seconds))
+    result = hm.resume(path, time.function, max_seconds=1e6, max_calls=300)
+    assert_same(result, hm.maximize(weigh, LENGTH, max_calls=300, **options))
+
+
+def test_a_target_that_arrives_at_the_last_moment_is_reached() -> None:
+    executor = Stuck(range(16))
+    target = hm.maximize(weigh, LENGTH, executor=executor, max_seconds=0.1, **FAST).fun
+    executor = Stuck(range(16))
+    result = hm.maximize(weigh, LENGTH, executor=executor, max_seconds=0.1, target=target, **FAST)
+    assert (result.stopped_by, result.success) == ("optimum", True)
+
+
+def test_a_limit_below_one_call_gives_one_row() -> None:
+    result = hm.maximize(weigh, LENGTH, max_seconds=1e-6, seed=1)
+    assert (result.calls, result.message) == (1, "max_seconds was reached")
+
+
+@dataclass(frozen=True)
+class Slow(hm.Model):
+    """Independent bits, learned and sampled in steps of ten seconds."""
+
+    name: ClassVar[str] = "slow"
+    clock: ClassVar[Any] = None
+    steps: int = 4
+
+    def work(self, check: Any) -> None:
+        for _ in range(self.steps):
+            check()
+            self.clock.now += 10.0
+
+    def fit(self, parents: Any, rng: Any, previous: Any = None, check: Any = None) -> Any:
+        self.work(check)
+        return SlowFitted(parents.mean(axis=0), self)
+
+
+class SlowFitted(FittedUMDA):
+    def __init__(self, marginals: Any, model: Slow) -> None:
+        super().__init__(marginals)
+        object.__setattr__(self, "model", model)
+
+    def sample(self, count: int, rng: Any, check: Any = None) -> Any:
+        self.model.work(check)  # type: ignore[attr-defined]
+        return super().sample(count, rng)
+
+
+@pytest.mark.parametrize("population", [32, "auto"])
+@pytest.mark.parametrize("limit", [35, 75, 40, 62, 175])
+def test_a_model_is_cut_short_and_its_generation_repeated(
+    limit: int, population: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The 32 rows of the first population take no time, a generation 80 seconds."""
+    Slow.clock = FakeTime(monkeypatch)
+    path = tmp_path / "run.ckpt"
+    options: dict[str, Any] = {"model": Slow(), "seed": 1, "population": population}
+    first = hm.maximize(weigh, LENGTH, max_seconds=limit, checkpoint=path, **options)
+    assert first.stopped_by == "time"
+    assert first.generations == limit // 80
+    assert first.seconds == -(-limit // 10) * 10
+    result = hm.resume(path, weigh, max_seconds=1e6, max_evaluations=200)
+    expected = hm.maximize(weigh, LENGTH, max_evaluations=200, **options)
+    assert_same(result, expected)
+
+
+PARENTS = np.random.default_rng(1).integers(0, 2, (400, 30), dtype=np.uint8)
+
+
+class Limit:
+    """Raises at one of its calls."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if not self.left:
+            raise TimeUp
+
+
+@pytest.mark.parametrize("model", [hm.RBM(), hm.PaperRBM(max_epochs=5), hm.BOA()], ids=str)
+def test_models_check_the_time_between_their_steps(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = model.fit(PARENTS, np.random.default_rng(2))
+    rows = plain.sample(600, np.random.default_rng(3))
+    # However small the steps are, the result is the same.
+    monkeypatch.setattr("harmonium.models.kernels.rbm._STEP_PRODUCTS", 1)
+    monkeypatch.setattr("harmonium.models.kernels.boa._STEP_COUNTS", 1)
+    patient = Limit(0)
+    fitted = model.fit(PARENTS, np.random.default_rng(2), None, patient)
+    steps = -patient.left
+    assert steps >= 20
+    np.testing.assert_array_equal(fitted.sample(600, np.random.default_rng(3)), rows)
+    for calls in (1, 2, steps):
+        with pytest.raises(TimeUp):
+            model.fit(PARENTS, np.random.default_rng(2), None, Limit(calls))
+
+
+def test_gibbs_chains_check_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = hm.RBM().fit(PARENTS, np.random.default_rng(2))
+    monkeypatch.setattr("harmonium.models.kernels.rbm._STEP_PRODUCTS", 1)
+    with pytest.raises(TimeUp):
+        fitted.sample(600, np.random.default_rng(3), Limit(3))  # 600 rows are three blocks
+    assert fitted.sample(600, np.random.default_rng(3), Limit(4)).shape == (600, 30)
+
+
+def test_linkage_that_is_cut_short_is_learned_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pyramid = hm.Pyramid(linkage="rbm")
+    expected, search = pyramid.start(12, seed=1), pyramid.start(12, seed=1)
+    cuts = 0
+
+    def cut(clock: Clock) -> None:
+        nonlocal cuts
+        cuts += 1
+        if cuts % 13 == 0:  # a fit has ten epochs
+            raise TimeUp
+
+    for _ in range(400):
+        with monkeypatch.context() as patch:
+            patch.setattr(Clock, "check", cut)
+            bits = None
+            while bits is None:
+                try:
+                    bits = search.ask()
+                except TimeUp:
+                    continue
+        wanted = expected.ask()
+        np.testing.assert_array_equal(bits, wanted)
+        for one in (search, expected):
+            one.tell(wanted, wanted @ np.arange(12) % 7)
+    assert cuts > 100

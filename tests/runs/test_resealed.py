@@ -1,0 +1,164 @@
+"""Checkpoints with a valid checksum and damaged contents: refused in one line, or run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harmonium as hm
+from harmonium.snapshots import CheckpointError, Snapshot
+from tests.functions import assert_same, weigh
+
+LENGTH = 12
+
+KNOWN = np.eye(LENGTH, dtype=np.uint8)
+KNOWN[:, 3] = 1
+
+WAYS: dict[str, dict[str, Any]] = {
+    "pyramid": {},
+    "pyramid rbm": {"algorithm": hm.Pyramid(linkage="rbm")},
+    "umda 20": {"model": "umda", "population": 20},
+    "umda": {"model": "umda"},
+    "rbm": {"model": "rbm", "population": 16},
+    "known": {"model": "umda", "initial": KNOWN, "fixed": {3: 1}, "subset_size": (1, 9)},
+}
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint in the middle of a batch."""
+    path: Path = tmp_path_factory.mktemp("saved") / "run.ckpt"
+    hm.maximize(weigh, LENGTH, seed=1, max_calls=157, checkpoint=path, **WAYS[request.param])
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save fast: nobody pulls the plug."""
+    monkeypatch.setattr("os.fsync", lambda file: None)
+
+
+def walk(facts: Any, *place: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of every fact."""
+    parts = facts.items() if isinstance(facts, dict) else enumerate(facts)
+    for name, value in parts:
+        yield (*place, name)
+        if isinstance(value, dict | list):
+            yield from walk(value, *place, name)
+
+
+def damage(value: Any) -> list[Any]:
+    """Return values of other types, and numbers out of any bounds."""
+    junk: list[Any] = [None, "junk", -1, [], {}, [1, "a"], 0.5, 10**12, not value]
+    return [other for other in junk if type(other) is not type(value) or other != value]
+
+
+def try_resume(snapshot: Snapshot, path: Path) -> str:
+    """Resume for a batch; return the one line with which it is refused, or nothing."""
+    snapshot.save(path)
+    try:
+        hm.resume(path, weigh, callback=lambda runner: True, max_calls=10**6)
+    except CheckpointError as error:
+        message = str(error)
+    else:
+        message = ""
+    assert "\n" not in message
+    return message
+
+
+def test_damaged_facts_are_refused_or_run(saved: Path, tmp_path: Path) -> None:
+    snapshot, path = Snapshot.load(saved), tmp_path / "run.ckpt"
+    refused = tried = 0
+    for place in list(walk(snapshot.facts)):
+        if place[:2] == ("search", "of") or any(isinstance(part, int) and part for part in place):
+            continue  # an identity, which is compared as a whole; the first of a list is enough
+        inner = snapshot.facts
+        for name in place[:-1]:
+            inner = inner[name]
+        value = inner[place[-1]]
+        for number, junk in enumerate(damage(value)):
+            if (len(place) + number) % 3 and len(place) > 1:
+                continue  # to save time
+            inner[place[-1]] = junk
+            tried += 1
+            refused += bool(try_resume(snapshot, path))
+        inner[place[-1]] = value
+    assert refused > 0.6 * tried > 50
+    assert try_resume(snapshot, path) == ""
+
+
+def spoil(array: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield arrays of other types and shapes, and with numbers out of bounds."""
+    yield array.astype(np.complex128)
+    yield array[None]
+    yield array.reshape(-1)[:-1] if array.size else np.zeros(3)
+    yield np.array("text")
+    if array.dtype.kind in "iu" and array.size:
+        for number in (99, np.iinfo(array.dtype).max, np.iinfo(array.dtype).min):
+            wrong = array.copy()
+            wrong.flat[-1] = number
+            yield wrong
+    if array.dtype.kind == "f":
+        yield np.full_like(array, np.nan)
+
+
+def test_damaged_arrays_are_refused_or_run(saved: Path, tmp_path: Path) -> None:
+    snapshot, path = Snapshot.load(saved), tmp_path / "run.ckpt"
+    refused = tried = 0
+    for name, array in list(snapshot.arrays.items()):
+        for wrong in spoil(array):
+            snapshot.arrays[name] = wrong
+            tried += 1
+            refused += bool(try_resume(snapshot, path))
+        snapshot.arrays[name] = array
+    assert refused > 0.6 * tried > 50
+    assert try_resume(snapshot, path) == ""
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ({"seconds": "junk"}, "Expected `float`, got `str` - at `$.seconds`"),
+        ({"steps": -1}, "Expected `int` >= 0 - at `$.steps`"),
+        ({"ones": [5, 3]}, "its bounds on ones are 5 and 3, of 12 bits"),
+        ({"cpu_seconds": {}}, "Object missing required field `fitness` - at `$.cpu_seconds`"),
+    ],
+)
+def test_the_message_names_what_is_wrong(
+    damage: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.ckpt"
+    hm.maximize(weigh, LENGTH, seed=1, max_calls=50, checkpoint=path)
+    snapshot = Snapshot.load(path)
+    snapshot.facts |= damage
+    assert try_resume(snapshot, path) == (
+        f"{path}: does not fit this version of harmonium: {message}"
+    )
+
+
+def test_a_function_of_another_length_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    hm.maximize(weigh, LENGTH, seed=1, max_calls=50, checkpoint=path)
+    weights = np.ones(LENGTH + 3)
+    with pytest.raises(CheckpointError, match=r"the function raised ValueError: .* best 12 bits"):
+        hm.resume(path, lambda row: row @ weights)
+
+
+def test_a_checkpoint_before_the_first_value_is_resumed(tmp_path: Path) -> None:
+    """JSON has no infinity: the best of a trace is none as long as all rows failed."""
+    path = tmp_path / "run.ckpt"
+    options: dict[str, Any] = {"model": "umda", "population": 8, "seed": 1, "on_error": "worst"}
+    calls = 0
+
+    def fail_first(row: Any) -> float:
+        nonlocal calls
+        calls += 1
+        return np.nan if calls <= 12 else weigh(row)
+
+    with pytest.raises(hm.EvaluationError, match="failed for all of the first 12 rows"):
+        hm.maximize(fail_first, LENGTH, max_calls=12, checkpoint=path, **options)
+    resumed = hm.resume(path, weigh, max_calls=40)
+    calls = 0
+    assert_same(resumed, hm.maximize(fail_first, LENGTH, max_calls=40, **options))

@@ -1,0 +1,272 @@
+"""Engines and workers that answer wrongly: nothing wrong is stored, and tables stay the same."""
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from harmonium.studies import Store, parse_study
+from harmonium.studies.driver import Driver, bind, read_rows
+from harmonium.studies.engines import Engine, Processes, WorkerDied, open_engine
+from harmonium.studies.export import list_rows
+from harmonium.studies.study import Study
+from harmonium.studies.trial import execute, read_record, write_record
+from tests.modules import write_module
+from tests.studies.faulty_engine import FAULTS, FaultyExecutor, make_faulty_engine
+from tests.studies.made import make_trial
+
+PATIENCE = 60.0
+
+STUDY = """
+name = "faults"
+models = ["umda"]
+[bisect]
+start = 8
+[[problems]]
+problem = "onemax"
+sizes = [6, 10]
+runs = 4
+[[problems]]
+problem = "trap:order=4"
+sizes = [8]
+runs = 3
+"""
+
+
+def carry_out(study: Study, path: Path, engine: Engine) -> list[dict[str, Any]]:
+    """Run a study and return its summary, without times and memory."""
+    with Store.create(path) as store:
+        bind(study, store)
+        Driver(study, store).run(engine)
+        return [
+            {
+                name: value
+                for name, value in row.items()
+                if not name.startswith("cpu_") and "memory" not in name
+            }
+            for row in list_rows(read_rows(store)[1])
+        ]
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return parse_study(STUDY, "faults.toml")
+
+
+@pytest.fixture(scope="module")
+def serial(study: Study, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    with open_engine("serial", None, None) as engine:
+        return carry_out(study, tmp_path_factory.mktemp("serial") / "serial.db", engine)
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, bytes]:
+    """Answers to trials that were run before."""
+    return {}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tables_are_those_of_a_serial_engine_whatever_happens_to_answers(
+    seed: int, study: Study, serial: list[Any], known: dict[str, bytes], tmp_path: Path
+) -> None:
+    executor = FaultyExecutor(seed, slots=1 + seed, known=known)
+    assert carry_out(study, tmp_path / "faulty.db", make_faulty_engine(executor)) == serial
+    seen = {fault for fault in FAULTS if executor.faults[fault]}
+    assert seen >= ({"lose", "damage"} if seed == 0 else set(FAULTS))
+    with Store.open(tmp_path / "faulty.db") as store:
+        for row in store.rows():
+            assert (row.status, row.result["seed"]) == ("done", row.seed)
+
+
+def answer_always(answer: bytes) -> Engine:
+    """Return an engine that gives every trial the same answer."""
+
+    class Constant(FaultyExecutor):
+        def submit(self, *_: Any, **__: Any) -> Any:
+            return super().submit(lambda _: answer, "any")
+
+        def answer(self) -> None:
+            for future, _ in self._waiting:
+                future.set_result(answer)
+            self._waiting.clear()
+
+    return make_faulty_engine(Constant(0, 1, {}))
+
+
+def test_an_engine_that_never_answers_rightly_fails_trials_and_ends(
+    study: Study, tmp_path: Path
+) -> None:
+    path = tmp_path / "wrong.db"
+    carry_out(study, path, answer_always(execute(make_trial().spec, None)))
+    with Store.open(path) as store:
+        rows = list(store.rows())
+    assert {(row.status, row.error) for row in rows} == {
+        ("failed", "WrongAnswer: 3 answers were not those of this trial")
+    }
+
+
+def test_a_record_belongs_to_one_trial() -> None:
+    trial = make_trial(3)
+    record = read_record(execute(trial.spec, None))
+    assert record.key == trial.key
+    assert record.belongs_to(trial)
+    assert not record.belongs_to(make_trial(4))
+    for field, value in (("seed", 4), ("problem", "onemax:length=21")):
+        other = replace(record, result={**record.result, field: value})
+        assert not other.belongs_to(trial)
+        assert read_record(write_record(other)) == other
+    failed = replace(record, status="failed", result={})
+    assert failed.belongs_to(trial)
+    assert not replace(failed, key="").belongs_to(trial)
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Processes]:
+    """One worker, shared: no test may break it."""
+    with Processes(1) as opened:
+        yield opened
+
+
+def fork_and_return(value: int) -> tuple[int, int]:
+    """Return in two processes; run by a worker."""
+    if os.fork():
+        time.sleep(0.2)  # so that the child would answer first
+    return value, os.getppid()
+
+
+def raise_it(kind: type[BaseException]) -> None:
+    raise kind("of the user")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_of_a_worker_never_answers(worker: Processes) -> None:
+    for number in range(3):
+        value, parent = worker.submit(fork_and_return, number).result(PATIENCE)
+        assert (value, parent) == (number, os.getpid())
+        assert worker.submit(abs, -7).result(PATIENCE) == 7
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, GeneratorExit, SystemExit, BaseException])
+def test_a_worker_survives_whatever_a_call_raises(
+    kind: type[BaseException], worker: Processes
+) -> None:
+    process = worker.submit(os.getpid).result(PATIENCE)
+    error = worker.submit(raise_it, kind).exception(PATIENCE)
+    assert (type(error), str(error)) == (RuntimeError, f"{kind.__name__}: of the user")
+    assert worker.submit(os.getpid).result(PATIENCE) == process
+
+
+def send_first(message: object) -> None:
+    """Send something over the pipe of this worker, before the true answer."""
+    for one in gc.get_objects():
+        if isinstance(one, Connection) and not one.closed:
+            one.send(message)
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [((0, True, "stale"), "an answer to another call"), (17, "an answer that cannot be read")],
+    ids=["stale", "garbage"],
+)
+def test_a_worker_that_sends_something_else_is_replaced(
+    message: object, why: str, worker: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harmonium.studies.processes._ATTEMPTS", 1)
+    before = worker.submit(os.getpid).result(PATIENCE)
+    error = worker.submit(send_first, message).exception(PATIENCE)
+    assert isinstance(error, WorkerDied)
+    assert str(error) == f"the worker died 1 times, the last time after {why}"
+    assert worker.submit(os.getpid).result(PATIENCE) != before
+
+
+CLOSED = """
+import os, sys
+from harmonium.studies.engines import Processes
+
+if __name__ == "__main__":
+    os.close(0)
+    os.close(1)
+    with Processes(1) as one:
+        one.submit(os.write, 1, b"hello").result(60)
+        print(one.submit(abs, -7).result(60), file=sys.stderr)
+"""
+
+
+def test_what_a_worker_prints_never_enters_its_pipe(tmp_path: Path) -> None:
+    """Without standard streams, the first files that are opened have their numbers."""
+    script = tmp_path / "closed.py"
+    script.write_text(CLOSED, encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=180
+    )
+    assert (ended.returncode, ended.stderr) == (0, "7\n")
+
+
+FORKS = """
+import os
+from pathlib import Path
+
+class Own:
+    def __init__(self, length):
+        self.length, self.optimum = length, float(length)
+
+    def __call__(self, bits):
+        child = Path(__file__).with_suffix(".child")
+        if not child.exists():
+            child.touch()
+            number = os.fork()
+            if number:
+                child.write_text(str(number))
+        return bits.sum(axis=1).astype(float)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_of_a_trial_in_this_process_ends(tmp_path: Path) -> None:
+    module = write_module(tmp_path, FORKS)
+    text = STUDY.replace("trap:order=4", f"{module}:Own")
+    study = parse_study(text, "forks.toml", tmp_path)
+    with open_engine("serial", None, None) as engine:
+        carry_out(study, tmp_path / "forks.db", engine)
+    child = int((tmp_path / f"{module}.child").read_text(encoding="ascii"))
+    assert os.waitpid(child, 0) == (child, 0)
+
+
+RAISES = """
+class Own:
+    optimum = 5.0
+
+    def __init__(self, length):
+        self.length = length
+
+    def __call__(self, bits):
+        raise {kind}("of the user")
+"""
+
+
+@pytest.mark.parametrize("kind", ["KeyboardInterrupt", "GeneratorExit", "SystemExit"])
+def test_whatever_a_problem_raises_is_recorded(kind: str, tmp_path: Path) -> None:
+    module = write_module(tmp_path, RAISES.format(kind=kind))
+    study = parse_study(STUDY.replace("onemax", f"{module}:Own"), "raises.toml", tmp_path)
+    trial = study.cases[0].trials(8)[0]
+    answers: list[bytes] = []
+    # Ctrl-C only reaches main threads, so this is none.
+    thread = threading.Thread(
+        target=lambda: answers.append(execute(trial.spec, str(tmp_path))), daemon=True
+    )
+    thread.start()
+    thread.join(PATIENCE)
+    (answer,) = answers
+    record = read_record(answer)
+    assert record.status == "failed"
+    assert record.error.rstrip().endswith(f"{kind}: of the user")
+    assert record.belongs_to(trial)

@@ -1,0 +1,156 @@
+"""Charts of trajectories: what they show, and that they can be drawn."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vl_convert
+
+from harmonium import plots
+from harmonium.reports.performance_charts import MAX_STEPS
+from harmonium.studies import Trajectory
+from tests.test_architecture import MODULES, unit_of
+
+A = [(1, 2.0), (4, 6.0), (20, 10.0)]
+B = [(1, 0.0), (10, 5.0), (60, 8.0)]
+
+
+def make_run(
+    name: str, improvements: list[tuple[int, float]], evaluations: int, size: int = 10, **rest: Any
+) -> Trajectory:
+    fields = {"instance": None, "seed": 1, "optimum": 10.0, **rest}
+    return Trajectory(
+        family="trap:order=5",
+        size=size,
+        name=name,
+        evaluations=evaluations,
+        improvements=improvements,
+        **fields,
+    )
+
+
+RUNS = [make_run("rbm", A, 24), make_run("boa", B, 100)]
+TWO_SIZES = [*RUNS, make_run("rbm", A, 30, size=20), make_run("boa", B, 90, size=20)]
+
+PLOTS = [
+    plots.plot_ecdf,
+    plots.plot_ert,
+    plots.plot_fixed_budget,
+    plots.plot_performance_profile,
+]
+
+
+def read_lines(spec: dict[str, Any], field: str, value: str) -> dict[str, list[tuple[Any, Any]]]:
+    """Return the points of each line of the chart."""
+    values = max(spec["datasets"].values(), key=len)
+    lines: dict[str, list[tuple[Any, Any]]] = {}
+    for point in values:
+        lines.setdefault(point["series"], []).append((point[field], point[value]))
+    return lines
+
+
+def list_titles(spec: dict[str, Any]) -> tuple[str, str]:
+    layer = spec.get("layer", [spec])[0]
+    return layer["encoding"]["x"]["title"], layer["encoding"]["y"]["title"]
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_every_plot_is_a_valid_picture(plot: Any) -> None:
+    svg = vl_convert.vegalite_to_svg(plot(TWO_SIZES).to_dict())  # checked against the schema
+    assert "rbm" in svg
+    assert "boa" in svg
+    assert "NaN" not in svg
+    assert "Infinity" not in svg
+
+
+def test_a_chart_is_saved(tmp_path: Path) -> None:
+    plots.plot_ert(RUNS).save(tmp_path / "ert.png")
+    assert (tmp_path / "ert.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_ecdf_is_drawn_step_by_step() -> None:
+    # Targets 5 and 10 of the range 0 to 10: rbm reaches them at 4 and 20, boa one at 10.
+    spec = plots.plot_ecdf(RUNS, [0.5, 1.0]).to_dict()
+    lines = read_lines(spec, "evaluations", "share")
+    assert lines["rbm"] == [(1, 0), (4, 0.5), (20, 1), (100, 1)]
+    assert lines["boa"] == [(1, 0), (10, 0.5), (100, 0.5)]
+    assert list_titles(spec) == ("function evaluations", "proportion of (run, target) pairs")
+    cross = min(spec["datasets"].values(), key=len)
+    assert [(point["series"], point["evaluations"]) for point in cross] == [("boa", 100)]
+
+
+def test_long_ecdfs_are_thinned_out() -> None:
+    steps = [(count, float(count)) for count in range(1, 2001)]
+    run = make_run("rbm", steps, 2000, optimum=2000.0)
+    spec = plots.plot_ecdf([run], [place / 1000 for place in range(1, 1001)]).to_dict()
+    line = read_lines(spec, "evaluations", "share")["rbm"]
+    assert len(line) == MAX_STEPS + 2
+    assert all(abs(share - count / 2000) <= 1 / 1000 for count, share in line[1:])
+
+
+def test_ert_is_drawn_up_to_the_last_target_that_is_reached() -> None:
+    spec = plots.plot_ert(RUNS, [0.5, 0.8, 1.0]).to_dict()
+    lines = read_lines(spec, "target", "ert")
+    assert lines == {"rbm": [(5, 4), (8, 20), (10, 20)], "boa": [(5, 10), (8, 60)]}
+    assert list_titles(spec) == ("target f(x)", "ERT (function evaluations)")
+
+
+def test_targets_of_several_instances_are_shares() -> None:
+    runs = [make_run("rbm", A, 24, instance=0), make_run("rbm", B, 100, instance=1, optimum=8.0)]
+    spec = plots.plot_ert(runs, [0.5, 1.0]).to_dict()
+    assert read_lines(spec, "target", "ert")["rbm"] == [(0.5, (4 + 10) / 2), (1.0, (20 + 60) / 2)]
+    assert list_titles(spec)[0] == "target, share of the range of f(x)"
+
+
+def test_fixed_budgets_are_medians_and_quartiles() -> None:
+    runs = [make_run("rbm", A, 24), make_run("rbm", B, 100, seed=2)]
+    spec = plots.plot_fixed_budget(runs).to_dict()
+    line = dict(read_lines(spec, "evaluations", "median")["rbm"])
+    assert (line[1], line[100]) == (1.0, 9.0)
+    assert dict(read_lines(spec, "evaluations", "low")["rbm"])[100] == 8.5
+    assert list_titles(spec) == ("function evaluations", "best-so-far f(x)")
+
+
+def test_profiles_are_drawn_from_ratio_one() -> None:
+    spec = plots.plot_performance_profile(TWO_SIZES, 0.5).to_dict()
+    lines = read_lines(spec, "ratio", "share")
+    assert lines["rbm"] == [(1, 1), (2.75, 1)]  # 4 evaluations on both sizes
+    assert lines["boa"] == [(1, 0), (2.5, 1), (2.75, 1)]  # 10
+    assert list_titles(spec) == ("performance ratio τ", "proportion of problems ρ(τ)")
+
+
+def test_sizes_are_panels_with_letters() -> None:
+    spec = plots.plot_ecdf(TWO_SIZES).to_dict()
+    titles = [panel["title"]["text"] for panel in spec["concat"]]
+    assert titles == ["(a) 5-traps, n = 10", "(b) 5-traps, n = 20"]
+
+
+def test_populations_of_a_grid_have_looks_of_their_own() -> None:
+    runs = [make_run("rbm", A, 24, given=64), make_run("rbm", B, 100, given=128)]
+    spec = plots.plot_ecdf(runs).to_dict()
+    scale = spec["layer"][0]["encoding"]["color"]["scale"]
+    assert scale["domain"] == ["rbm, population 64", "rbm, population 128"]
+    assert len({str(colour) for colour in scale["range"]}) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plots.plot_ecdf([]), r"there are no trajectories; expected those of rows"),
+        (lambda: plots.plot_ert(RUNS, []), r"targets are \[\]; expected shares from 0 to 1"),
+        (lambda: plots.plot_ecdf(RUNS, [10]), r"targets are \[10\]; expected shares from 0 to 1"),
+        (
+            lambda: plots.plot_performance_profile([RUNS[0], TWO_SIZES[3]]),
+            r"no problem has runs of every algorithm",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        call()
+
+
+def test_only_reports_and_plots_import_altair() -> None:
+    """`import harmonium` is quick, and so are commands that draw nothing."""
+    importing = {unit_of(path) for path in MODULES if "import altair" in path.read_text("utf-8")}
+    assert importing == {"reports", "plots"}

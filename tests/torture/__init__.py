@@ -1,0 +1,1 @@
+"""Attacks on studies and searches for minutes: `make torture`; not part of the test suite."""
