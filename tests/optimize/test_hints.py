@@ -21,7 +21,7 @@ def infeasible(row: NDArray[Any]) -> Any:
 
 
 def divide(row: NDArray[Any]) -> float:
-    return 1 / (row.sum() * 0).item()
+    return 1 / int(row.sum() * 0)
 
 
 def missing_file(row: NDArray[Any]) -> Any:

@@ -72,7 +72,7 @@ def name_family(problem: AnyProblem) -> str | None:
     match problem.to_dict():
         case {"name": "onemax"}:
             return "onemax"
-        case {"name": "trap", "order": order}:
+        case {"name": "trap", "order": order, "distance": None}:
             name = f"trap{order}"
         case {"name": "nk", "k": k, "neighbors": "random"}:
             name = f"nk{k}"

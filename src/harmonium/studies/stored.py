@@ -94,11 +94,17 @@ def make_outcome(row: Row) -> Outcome:
 def make_stored(row: Row) -> Stored:
     """Return a row with its texts decoded."""
     return Stored(
-        *(row.key.decode(), row.frame.decode(), row.seed),
-        "done" if row.status == b"done" else "failed",
-        *(msgspec.json.decode(row.result), row.error.decode()),
-        *(msgspec.json.decode(row.environment), row.host.decode(), row.started.decode()),
-        *(row.wall_seconds, row.peak_memory),
+        key=row.key.decode(),
+        frame=row.frame.decode(),
+        seed=row.seed,
+        status="done" if row.status == b"done" else "failed",
+        result=msgspec.json.decode(row.result),
+        error=row.error.decode(),
+        environment=msgspec.json.decode(row.environment),
+        host=row.host.decode(),
+        started=row.started.decode(),
+        wall_seconds=row.wall_seconds,
+        peak_memory=row.peak_memory,
     )
 
 

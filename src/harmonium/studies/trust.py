@@ -44,7 +44,7 @@ def _find_paths(plain: Any) -> Iterator[str]:
         yield name
 
 
-def _decode(text: object) -> Any:
+def _decode(text: str) -> Any:
     with suppress(msgspec.DecodeError, TypeError, ValueError, RecursionError):
-        return msgspec.json.decode(text)  # type: ignore[arg-type]
+        return msgspec.json.decode(text)
     return None
