@@ -253,7 +253,8 @@ def test_another_function_is_refused(sign: float, batch: bool, path: Path) -> No
         hm.resume(path, lambda bits: weigh_all(bits) + 1.0)
     assert str(caught.value) == (
         f"the function returns {result.fun + 1:g} for the best bits so far, the checkpoint says "
-        f"{result.fun:g}; resume with the same function, a noisy one with cache=False"
+        f"{result.fun:g}; resume with the same function; a noisy one needs noise=True "
+        "from the start"
     )
     assert path.read_bytes() == before
     # Differences by rounding are accepted.

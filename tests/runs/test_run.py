@@ -94,8 +94,8 @@ def test_the_result_as_a_dict_is_plain() -> None:
     assert sum(shown["cpu_seconds"].values()) == result.cpu_total
     assert "trace" not in shown
     assert {type(value) for value in shown.values()} == {
-            *(str, int, float, bool, dict, list, type(None))
-        }
+        *(str, int, float, bool, dict, list, type(None))
+    }
     assert json.loads(json.dumps(shown)) == shown
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 
 from harmonium import EDA, HIFF, NK, Algorithm, OneMax, PaperRBM, Pyramid, Trap
 from harmonium.problems import ProblemSpec
+from harmonium.studies.comparisons import compare_rows
 from harmonium.studies.paper import find_exponent
 from harmonium.studies.scaling import (
     LAW_METRICS,
@@ -25,6 +26,10 @@ from harmonium.studies.summary import Estimate, Metric, Row
 from tests.studies.made import make_row
 
 SIZES = (20, 30, 40, 50, 60)
+
+
+def list_prices(rows: Sequence[Row]) -> list[Price]:
+    return find_prices(rows, compare_rows(rows))
 
 
 def make_rows(
@@ -283,7 +288,7 @@ def test_a_price_is_what_dearer_evaluations_must_save() -> None:
     # 200 evaluations less for 5 - 1 = 4 seconds more, fitness apart: 0.02 seconds each.
     thrifty, wasteful = priced("t", 100, 7.0, 2.0), priced("w", 300, 7.0, 6.0)
     for rows in ([thrifty, wasteful], [wasteful, thrifty]):
-        (price,) = find_prices(rows)
+        (price,) = list_prices(rows)
         assert (price.family, price.size) == ("f", 20)
         assert (price.cheap, price.thrifty) == ("w", "t")
         assert price.seconds.mean == pytest.approx(0.02)
@@ -291,13 +296,13 @@ def test_a_price_is_what_dearer_evaluations_must_save() -> None:
 
 def test_at_its_price_both_cost_the_same() -> None:
     thrifty, wasteful = priced("t", 123, 9.0, 1.0), priced("w", 456, 5.0, 2.0)
-    (price,) = find_prices([thrifty, wasteful])
+    (price,) = list_prices([thrifty, wasteful])
     seconds = price.seconds.mean
     assert 8.0 + 123 * seconds == pytest.approx(3.0 + 456 * seconds)
 
 
 def test_an_algorithm_that_is_thrifty_and_cheap_is_better_at_any_price() -> None:
-    assert find_prices([priced("t", 100, 2.0, 1.0), priced("w", 300, 7.0, 2.0)]) == [
+    assert list_prices([priced("t", 100, 2.0, 1.0), priced("w", 300, 7.0, 2.0)]) == [
         Price("f", 20, cheap="w", thrifty="t", seconds=Estimate(0.0, 0.0, 0.0))
     ]
 
@@ -310,14 +315,14 @@ def test_a_saving_that_may_be_none_has_no_price() -> None:
             make_row(20, "a", evaluations=few, cpu_total=few / 10, cpu_fitness=0 * few),
             make_row(20, "b", evaluations=many, cpu_total=many / 100, cpu_fitness=0 * many),
         ]
-        found = find_prices(rows)
+        found = list_prices(rows)
         assert bool(found) is known
         for price in found:
             assert price.seconds.low < price.seconds.mean < price.seconds.high
 
 
 def test_algorithms_with_as_many_evaluations_have_no_price() -> None:
-    assert find_prices([priced("a", 100, 2.0, 1.0), priced("b", 100, 7.0, 2.0)]) == []
+    assert list_prices([priced("a", 100, 2.0, 1.0), priced("b", 100, 7.0, 2.0)]) == []
 
 
 def test_there_is_a_price_for_each_size_and_pair_of_algorithms() -> None:
@@ -327,7 +332,7 @@ def test_there_is_a_price_for_each_size_and_pair_of_algorithms() -> None:
         for number, model in enumerate(("a", "b", "c"), start=1)
     ]
     rows[-1] = replace(rows[-1], state="not solved")
-    assert [(price.size, price.thrifty, price.cheap) for price in find_prices(rows)] == [
+    assert [(price.size, price.thrifty, price.cheap) for price in list_prices(rows)] == [
         *[(20, "a", "b"), (20, "a", "c"), (20, "b", "c")],
         (30, "a", "b"),
     ]
@@ -344,4 +349,4 @@ def test_runs_have_a_law_only_where_all_were_solved() -> None:
     none = [replace(row, samples={**row.samples, "population": np.empty(0)}) for row in rows]
     assert "population" not in {law.metric for law in fit_laws(none)}
     thrifty = [replace(priced("t", size / 2, 3.0, 1.0, size), plan="runs") for size in sizes]
-    assert [price.size for price in find_prices([*rows, *thrifty])] == [10, 40, 80]
+    assert [price.size for price in list_prices([*rows, *thrifty])] == [10, 40, 80]

@@ -44,16 +44,17 @@ def show_study(
         for row in rows
         if row.state != "done" and row.reason
     ]
-    comparisons = choose_comparisons(compare_rows(rows))
-    if comparisons:
-        parts += [_list_comparisons(comparisons), Text(_COMPARISONS)]
+    comparisons = compare_rows(rows)
+    chosen = choose_comparisons(comparisons)
+    if chosen:
+        parts += [_list_comparisons(chosen), Text(_COMPARISONS)]
     laws = fit_laws(rows)
     if laws:
         wide = any(is_too_wide(law.exponent) for law in laws)
         parts += [_list_laws(laws), Text(f"{_LAWS} {_WIDE}" if wide else _LAWS)]
     sentences = [
         *map(describe_crossing, find_crossings(laws)),
-        *map(describe_price, choose_prices(find_prices(rows))),
+        *map(describe_price, choose_prices(find_prices(rows, comparisons))),
     ]
     parts += [Text(f"- {sentence}") for sentence in sentences]
     return Group(*parts)

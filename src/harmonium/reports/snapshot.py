@@ -85,7 +85,7 @@ class Snapshot:
     @cached_property
     def prices(self) -> list[Price]:
         """Break-even prices of an evaluation."""
-        return find_prices(self.rows)
+        return find_prices(self.rows, self.comparisons)
 
 
 def take_snapshot(store: Store) -> Snapshot:

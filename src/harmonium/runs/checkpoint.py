@@ -90,7 +90,8 @@ def check_function(runner: Runner) -> None:
     if not np.isclose(value, runner.best, rtol=1e-6, atol=1e-9):
         raise CheckpointError(
             f"the function returns {value:g} for the best bits so far, the checkpoint says "
-            f"{runner.best:g}; resume with the same function"
+            f"{runner.best:g}; resume with the same function; a noisy one "
+            "needs noise=True from the start"
         )
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from harmonium.studies.comparisons import compare_rows
+from harmonium.studies.comparisons import Comparison
 from harmonium.studies.intervals import (
     NORMAL,
     Values,
@@ -162,14 +162,16 @@ def find_crossings(laws: Sequence[Law]) -> list[Crossing]:
     return found
 
 
-def find_prices(rows: Sequence[Row]) -> list[Price]:
+def find_prices(rows: Sequence[Row], comparisons: Sequence[Comparison]) -> list[Price]:
     """Return the break-even price of an evaluation for each size and pair of algorithms.
 
     There is none where it is not clear which of the two needs fewer evaluations.
     """
     usable = {(row.family, row.size, row.name): row for row in _usable(rows)}
     prices = []
-    for one in compare_rows(rows, ["evaluations", "expected_evaluations"]):
+    for one in comparisons:
+        if one.cost not in ("evaluations", "expected_evaluations"):
+            continue
         cheap = one.name if one.better == one.other else one.other
         thrifty = usable.get((one.family, one.size, one.better or ""))
         wasteful = usable.get((one.family, one.size, cheap))
