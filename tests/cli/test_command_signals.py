@@ -126,7 +126,8 @@ def test_a_signal_ends_the_search_with_the_best_so_far(
     if not answers:
         (tmp_path / "got").mkdir()
     program = f"sh -c {shlex.quote(script)} sh {{bits}}"
-    with running(tmp_path, "optimize", "--command", program, "--length", "8") as process:
+    options = ("--length", "8", "--workers", "1")  # a second program starts after an answer
+    with running(tmp_path, "optimize", "--command", program, *options) as process:
         wait_until((tmp_path / "ready").exists, "a program sleeps")
         wait_until(lambda: find_marked(mark), "it really does")
         send = os.killpg if whom == "group" else os.kill

@@ -25,7 +25,20 @@ def test_json_has_one_object_a_run_with_every_field() -> None:
     assert [run["seed"] for run in runs] == [7, 8]
     run = runs[0]
     assert list(run) == [
-        *("x", "fun", "success", "message", "stopped_by", "problem", "algorithm", "label", "seed"),
+        *(
+            "x",
+            "fun",
+            "noisy",
+            "fun_error",
+            "solutions",
+            "success",
+            "message",
+            "stopped_by",
+            "problem",
+            "algorithm",
+            "label",
+            "seed",
+        ),
         *("minimized", "solved", "optimum", "evaluations", "calls", "unique_evaluations"),
         *("best_found_at", "best_found_by", "generations", "failures", "repairs", "cpu_seconds"),
         "seconds",

@@ -13,7 +13,7 @@ import harmonium as hm
 from harmonium.registry import importable
 from harmonium.runs import calling as calling_module
 from harmonium.runs import function as function_module
-from harmonium.runs.checkpoint import UnfinishedCheckpointError
+from harmonium.runs.checkpoint import ExistingCheckpointError
 from harmonium.snapshots import CheckpointError, Snapshot
 from tests.algorithms import one_plus_one
 from tests.algorithms.one_plus_one import OnePlusOne
@@ -325,7 +325,7 @@ def test_an_unfinished_checkpoint_is_not_overwritten(
     undisturbed(hm.maximize, interrupt_after(60), LENGTH, checkpoint=path, **way)
     before = path.read_bytes()
     function = Calls()
-    with pytest.raises(UnfinishedCheckpointError, match="holds a search that has not ended"):
+    with pytest.raises(ExistingCheckpointError, match="holds a search that has not ended"):
         hm.maximize(function, LENGTH, checkpoint=path, **way)
     assert (path.read_bytes(), function.rows) == (before, [])
 

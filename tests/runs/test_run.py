@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from harmonium import EDA, HIFF, NK, UMDA, OneMax, Problem, Result, Runner, Stop, Trap, run
+from harmonium import clock as clock_module
 from harmonium.algorithms.population import PopulationSearch
 from harmonium.bits import Bits, Fitness, format_bits
 from harmonium.problems import nk_optimum
@@ -189,6 +190,8 @@ def test_time_on_the_clock_ends_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = count()
     fake = SimpleNamespace(perf_counter=lambda: next(seconds), process_time=lambda: 0.0)
     monkeypatch.setattr(runner_module, "time", fake)
+    still = SimpleNamespace(perf_counter=lambda: 0, process_time=lambda: 0.0)
+    monkeypatch.setattr(clock_module, "time", still)
     # The clock is read when a runner is made, when it starts, and after each batch.
     result = run(OneMax(50), SMALL, stop=Stop(max_seconds=3), seed=1)
     assert (result.stopped_by, result.generations, result.seconds) == ("time", 2, 3)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harmonium.models import Replacement
-from harmonium.problems import HIFF, NK, MaxSat, OneMax, ProblemSpec, Trap
+from harmonium.problems import HIFF, NK, Ising, MaxSat, OneMax, ProblemSpec, Trap
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ FULL: Final = Scale(
         Evaluated(NK(30, 4), reads=30 * 5),
         Evaluated(HIFF(64), reads=64),
         Evaluated(MaxSat(50, 200), reads=200),
+        Evaluated(Ising(side=10), reads=100),
     ),
     one_row_tells=1_000_000,
     tasks=(
@@ -124,6 +125,7 @@ QUICK: Final = Scale(
         Evaluated(NK(12, 2), reads=12 * 3),
         Evaluated(HIFF(16), reads=16),
         Evaluated(MaxSat(10, 30), reads=30),
+        Evaluated(Ising(side=3), reads=9),
     ),
     one_row_tells=100_000,
     tasks=(

@@ -242,9 +242,9 @@ class Runner:
     def _step(self) -> bool:
         """Ask, evaluate and tell one batch; return whether all asked rows were told.
 
-        CPU time of `ask` that the search does not charge itself counts as sampling, that of `tell`
-        as selection. After a quick step the cheaper clock is read: reading CPU times would take
-        longer than the step.
+        CPU time of `ask` that the search does not charge itself counts as sampling, that of
+        counting and `tell` as selection. After a quick step the cheaper clock is read: reading CPU
+        times would take longer than the step.
         """
         search, clock, seconds = self.search, self.search.clock, self.search.clock.seconds
         now = time.perf_counter if self._quick else time.process_time
@@ -257,12 +257,12 @@ class Runner:
         try:
             fitness = self.evaluator(bits)
         finally:
-            seconds["fitness"] += now() - asked_at
+            evaluated_at = now()
+            seconds["fitness"] += evaluated_at - asked_at
+        charged = clock.charged
         self._count(bits, fitness)
-        fitness = self._settle(bits, fitness)
-        charged, counted_at = clock.charged, now()
-        search.tell(bits, fitness)
-        seconds["selection"] += max(0.0, now() - counted_at - (clock.charged - charged))
+        search.tell(bits, self._settle(bits, fitness))
+        seconds["selection"] += max(0.0, now() - evaluated_at - (clock.charged - charged))
         return len(bits) == len(asked)
 
     def _tell_initial(self) -> None:
