@@ -2,7 +2,6 @@
 
 import math
 import os
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
@@ -25,6 +24,9 @@ CHUNK_SECONDS: Final = 0.01
 """Time of the rows that are evaluated between two looks at failures and Ctrl-C."""
 
 CHUNKS_PER_WORKER: Final = 4
+
+LOOK_SECONDS = 0.2
+"""Longest single wait for an answer of an executor."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +132,16 @@ def _is_past(deadline: float) -> bool:
 
 
 def _arrives(future: "Future[Any]", deadline: float) -> bool:
-    """Wait for an answer; return whether it arrives before the deadline."""
-    if deadline == math.inf or future.done():
-        return True
-    left = max(0.0, deadline - time.perf_counter())
-    return bool(wait([future], min(left, threading.TIMEOUT_MAX)).done)
+    """Wait for an answer; return whether it arrives before the deadline.
+
+    Ctrl-C that strikes just before a wait is noticed only after it, so waits are short.
+    """
+    while not future.done():
+        left = deadline - time.perf_counter() if deadline < math.inf else LOOK_SECONDS
+        if left <= 0:
+            return False
+        wait([future], min(left, LOOK_SECONDS))
+    return True
 
 
 def count_workers(executor: Executor) -> int:
