@@ -172,8 +172,8 @@ class FunctionEvaluator(Evaluator):
         self.elapsed += elapsed
         value = answer if type(answer) is float and math.isfinite(answer) else None
         fitness = (self._check(answer, row, 0, 1) if value is None else value) * self.sign
-        self.best = max(self.best, fitness)
-        self.worst = min(self.worst, fitness)
+        if not self.worst <= fitness <= self.best:
+            self.worst, self.best = min(self.worst, fitness), max(self.best, fitness)
         if self.on_progress:
             self.on_progress()
         return fitness
@@ -203,7 +203,7 @@ class FunctionEvaluator(Evaluator):
 
     def count_known(self) -> int:
         """Return the number of different rows whose value is known."""
-        return len(self.cache)
+        return len(self.cache.values)
 
     def take_unfinished(self) -> Unfinished | None:
         """Return the batch that was cut short, or none; only once."""
