@@ -12,6 +12,7 @@ points alone.
 import argparse
 import csv
 import json
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import median
@@ -77,6 +78,8 @@ def export(store: Path) -> None:
     facts = {
         "environment": describe_environment(),
         "trials": len(trials),
+        "rows": len(result.rows),
+        "unfinished": sum(row.state in ("waiting", "running") for row in result.rows),
         "cpu_hours": round(float(trials["cpu_total"].sum()) / 3600, 2),
     }
     text = json.dumps(facts, indent=1) + "\n"
@@ -179,16 +182,17 @@ def write_head(pairs: Sequence[Pair], facts: dict[str, Any]) -> list[str]:
                 f"{close} of {len(chosen)} |"
             )
     machine = facts["environment"]
-    lines += [
-        "",
-        f"{facts['trials']:,} runs, {facts['cpu_hours']:,} CPU hours; "
-        + ", ".join(
-            f"{key} {machine[key]}" for key in ("harmonium", "numpy", "blas") if key in machine
-        )
-        + ".",
-        "",
-    ]
-    return lines
+    versions = ", ".join(f"{key} {value}" for key, value in machine.items())
+    lines += ["", *fill(f"{facts['trials']:,} runs, {facts['cpu_hours']:,} CPU hours; {versions}.")]
+    missing = facts["unfinished"]
+    if missing:
+        lines += ["", *fill(f"The study is not finished: {missing} of {facts['rows']} rows wait.")]
+    return [*lines, ""]
+
+
+def fill(text: str) -> list[str]:
+    """Return a paragraph as lines of 100 columns at most."""
+    return textwrap.wrap(text, 100, break_on_hyphens=False)
 
 
 def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
@@ -241,10 +245,11 @@ def explain_outliers(pairs: Sequence[Pair]) -> list[str]:
             f"{paper[ours.family, size, setting[0], setting[1]]:,.0f} at {size}"
             for size in sizes[max(0, at - 1) : at + 2]
         ]
-        lines.append(
+        text = (
             f"- {FAMILIES[ours.family]}, {ours.size} bits, `{ours.name}`: {pair.ratio:.2f}. The "
             f"paper's figure has {', '.join(around)}; ours is {ours.evaluations:,.0f}."
         )
+        lines += textwrap.wrap(text, 100, subsequent_indent="  ", break_on_hyphens=False)
     return [*lines, ""]
 
 
@@ -313,7 +318,7 @@ def write_claims(rows: Sequence[Measured]) -> list[str]:
             and row.family in families
             and (row.family, row.size, "boa") in done
         ]
-        return f"{sum(found)} of {len(found)} points"
+        return f"at {sum(found)} of {len(found)} points" if found else "not measured yet"
 
     def fewer(one: Measured, two: Measured) -> bool:
         return (one.evaluations or 0) < (two.evaluations or 0)
@@ -322,18 +327,17 @@ def write_claims(rows: Sequence[Measured]) -> list[str]:
         return (one.cpu or 0) < (two.cpu or 0)
 
     claims = [
-        ("Onemax: RBM-EDA needs fewer evaluations than BOA", count(["onemax"], fewer), "at"),
-        ("Traps: BOA needs fewer evaluations", count(traps, lambda a, b: fewer(b, a)), "at"),
-        ("NK: BOA needs fewer evaluations", count(nks, lambda a, b: fewer(b, a)), "at"),
-        ("Onemax: RBM-EDA is faster than BOA", count(["onemax"], faster), "with our BOA at"),
+        ("Onemax: RBM-EDA needs fewer evaluations than BOA", count(["onemax"], fewer)),
+        ("Traps: BOA needs fewer evaluations", count(traps, lambda a, b: fewer(b, a))),
+        ("NK: BOA needs fewer evaluations", count(nks, lambda a, b: fewer(b, a))),
+        ("Onemax: RBM-EDA is faster than BOA", count(["onemax"], faster)),
         (
             "Traps and NK: BOA is faster on small instances",
             count((*traps, *nks), lambda a, b: faster(b, a)),
-            "at",
         ),
     ]
     lines = ["## The paper's claims", "", "| claim | here |", "| --- | --- |"]
-    lines += [f"| {claim} | {how} {found} |" for claim, found, how in claims]
+    lines += [f"| {claim} | {found} |" for claim, found in claims]
     lines += [
         "",
         "The claims on CPU time rest on the paper's BOA. Ours scores all candidate parents of a",
@@ -361,18 +365,13 @@ def write_missing(rows: Sequence[Measured]) -> list[str]:
                 if (row.family, row.name, row.state) == (family, name, "done")
             }
             if sizes - here and ((sizes and name != "rbm-paper-n") or here):
-                text = ", ".join(map(str, sorted(sizes - here)))
-                lines.append(f"- {title}, `{name}`: {text}")
+                text = f"- {title}, `{name}`: {', '.join(map(str, sorted(sizes - here)))}"
+                lines += textwrap.wrap(text, 100, subsequent_indent="  ")
     return [*lines, ""]
 
 
-def main() -> None:
-    """Export if asked, then write the page."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--store", type=Path)
-    options = parser.parse_args()
-    if options.store:
-        export(options.store)
+def make_page() -> str:
+    """Return the page."""
     facts = json.loads((RESULTS / "reproduction.json").read_text("utf-8"))
     rows = read_summary()
     pairs = pair_points(rows)
@@ -385,8 +384,17 @@ def main() -> None:
         write_points(pairs, rows),
         write_missing(rows),
     ]
-    text = "\n".join(line for part in parts for line in part).rstrip() + "\n"
-    PAGE.write_text(text, encoding="utf-8")
+    return "\n".join(line for part in parts for line in part).rstrip() + "\n"
+
+
+def main() -> None:
+    """Export if asked, then write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--store", type=Path)
+    options = parser.parse_args()
+    if options.store:
+        export(options.store)
+    PAGE.write_text(make_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":
