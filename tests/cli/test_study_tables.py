@@ -1,5 +1,7 @@
 """What the terminal shows of the rows of a study."""
 
+import re
+
 import numpy as np
 import pytest
 from rich.console import Console
@@ -57,10 +59,18 @@ def test_one_algorithm_is_not_compared() -> None:
 def test_an_interval_that_says_nothing_is_called_so() -> None:
     assert "too wide" not in show(make_rows())
     shown = show(make_rows(noise=0.6))
-    assert "too wide" in shown
-    assert "Too wide: the interval says nothing about the growth; measure more sizes." in " ".join(
+    marked = re.findall(r"±[\d.]+\?", shown)
+    assert marked
+    assert "?: the interval is too wide to say much about the growth; measure" in " ".join(
         shown.split()
     )
+
+
+def test_names_and_exponents_fit_in_80_columns() -> None:
+    shown = show(make_rows(noise=0.6))
+    growth = shown[shown.index("growth") :].splitlines()
+    assert [line.split()[0] for line in growth[3:5]] == ["one", "two"]
+    assert all(len(line) <= 80 and "…" not in line for line in growth)
 
 
 @pytest.mark.parametrize(("model", "there"), [("rbm-paper", True), ("rbm", False)])

@@ -121,7 +121,7 @@ _LAWS = (
     "Exponents e of value = c·n^e ± half of a 95 % interval by Student's t over the sizes (the"
     " paper's, for algorithms with the paper's own setting)."
 )
-_WIDE = "Too wide: the interval says nothing about the growth; measure more sizes."
+_WIDE = "?: the interval is too wide to say much about the growth; measure more sizes."
 
 
 def list_rows(rows: Sequence[Row], *, running: bool = False) -> Table:
@@ -219,5 +219,5 @@ def _format_law(law: Law | None) -> str:
     beside = "" if law.paper is None else f" ({law.paper:.1f})"
     wide = (law.exponent.high - law.exponent.low) / 2
     spread = f"±{wide:.2f}" if law.exponent.known else ""
-    spread += " too wide" if is_too_wide(law.exponent) else ""
+    spread += "?" if is_too_wide(law.exponent) else ""
     return f"{law.exponent.mean:.2f}{spread}{beside}"
