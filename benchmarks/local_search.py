@@ -1,6 +1,6 @@
 """Plain searches for `anytime.py`: random search, climber, (1+1) EA, annealing and tabu.
 
-Written to be good for their length; none is told more than `maximize`. Where the number of ones is
+Short, but tuned with care; none gets more information than `maximize`. Where the number of ones is
 given, they start with it and swap a one with a zero instead of flipping a bit. All of them run
 until the function raises `BudgetSpent`.
 """
