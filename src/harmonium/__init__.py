@@ -1,6 +1,6 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status
+from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status, Structure
 from harmonium.models import BOA, MODELS, RBM, UMDA, Interactions, Model, PaperRBM
 from harmonium.optimize import maximize, minimize, resume
 from harmonium.options import Options
@@ -18,6 +18,7 @@ from harmonium.problems import (
 from harmonium.runs import EvaluationError, Result, Runner, Step, Stop, run
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
+from harmonium.structure import Interaction, Polynomial
 from harmonium.studies import Bisect, Family, Grid, Runs, Study, read_study
 from harmonium.version import __version__
 
@@ -37,6 +38,7 @@ __all__ = [
     "EvaluationError",
     "Family",
     "Grid",
+    "Interaction",
     "Interactions",
     "Ising",
     "MaxSat",
@@ -44,6 +46,7 @@ __all__ = [
     "OneMax",
     "Options",
     "PaperRBM",
+    "Polynomial",
     "Problem",
     "ProblemSpec",
     "Pyramid",
@@ -56,6 +59,7 @@ __all__ = [
     "Status",
     "Step",
     "Stop",
+    "Structure",
     "Study",
     "Trap",
     "__version__",
