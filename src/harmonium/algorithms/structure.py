@@ -110,7 +110,7 @@ class StructureSearch(PyramidSearch):
         if best is None:
             rng = self.rng("solve", self._solved)
             start = self.space.sample(1, rng)[0]
-            steps = GUESS_STEPS if self.scout.guessing else MAX_STEPS
+            steps = MAX_STEPS if self.scout.certain else GUESS_STEPS
             best, self._found = anneal(
                 function, self.space.free, start, rng, self.clock.check, steps
             )

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.jit import jit_fast
-from harmonium.structure.records import Effects, Integers, Numbers
+from harmonium.structure.polynomial import Polynomial
+from harmonium.structure.records import Effects, Integers, Numbers, Rows
 
 PATH_STEPS, LAST_PRICE, SWEEPS = 12, 1e-3, 12
 """Prices of the path, from the highest that changes anything down to this share of it, and the most
@@ -167,6 +168,8 @@ def fit_pairs(design: Design) -> PairFit:
         price = highest * LAST_PRICE ** (step / PATH_STEPS)
         _descend(design, residual, singles, pairs, flat * price, SWEEPS, price * 1e-2)
     strong = np.abs(pairs).max() * 0.1
+    if strong == 0.0:
+        return PairFit(singles, pairs)
     weights = strong / (np.abs(pairs) + 0.1 * strong)
     _descend(design, residual, singles, pairs, weights * price, 40, price * 1e-2)
     return PairFit(singles, pairs)
@@ -221,3 +224,17 @@ def predict(design: Design, fit: PairFit) -> Numbers:
         block = design.signs[mine.start * length : mine.stop * length].reshape(length, -1)
         values[mine] = fit.singles[bit] + fit.pairs[bit] @ block
     return values
+
+
+def make_polynomial(fit: PairFit, rows: Rows) -> Polynomial:
+    """Return the function with these coefficients, its constant from the first of the rows."""
+    least = 1e-6 * float(np.abs(fit.pairs).max())
+    terms: dict[tuple[int, ...], float] = {(): 0.0}
+    terms |= {(bit,): value for bit, value in enumerate(fit.singles.tolist()) if value}
+    terms |= {
+        (one, other): float(fit.pairs[one, other])
+        for one, other in np.argwhere(np.triu(np.abs(fit.pairs) > least, 1)).tolist()
+    }
+    without = Polynomial(rows.length, terms)
+    terms[()] = float(rows.fitness[0] - without(rows.bits[:1])[0])
+    return Polynomial(rows.length, terms)

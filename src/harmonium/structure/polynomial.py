@@ -100,6 +100,10 @@ class Polynomial:
         values: Fitness = _evaluate(check_bits(bits, self.length), *self.flat)
         return values
 
+    def predicts(self, bits: Bits, fitness: Fitness, tolerance: float) -> bool:
+        """Whether rows have the values that the terms say, within a tolerance."""
+        return bool(np.abs(self(bits) - fitness).max(initial=0.0) <= tolerance)
+
     def to_qubo(self) -> tuple[Numbers, float]:
         """Return an upper triangular matrix Q and a constant c with f(x) = x·Q·x + c.
 
@@ -169,17 +173,21 @@ def _evaluate(rows: Bits, bits: Integers, starts: Integers, values: Numbers) -> 
     return result
 
 
-def list_cliques(neighbors: NDArray[np.bool_], limit: int) -> list[Term] | None:
-    """Return all sets of bits of which all pairs interact, small ones first, the empty one too.
+def list_cliques(
+    neighbors: NDArray[np.bool_], free: NDArray[np.bool_], limit: int
+) -> list[Term] | None:
+    """Return all sets of free bits of which all pairs interact, small ones first, then larger ones.
 
-    None if there are more than `limit`.
+    The empty one too. None if there are more than `limit`.
     """
     length = len(neighbors)
     later = [
         set((np.flatnonzero(neighbors[bit, bit + 1 :]) + bit + 1).tolist()) for bit in range(length)
     ]
     found: list[Term] = [()]
-    layer: list[tuple[Term, set[int]]] = [((bit,), later[bit]) for bit in range(length)]
+    layer: list[tuple[Term, set[int]]] = [
+        ((bit,), later[bit]) for bit in np.flatnonzero(free).tolist()
+    ]
     while layer:
         found += [term for term, _ in layer]
         if len(found) > limit:

@@ -93,6 +93,16 @@ class Effects:
         self._rows.add(rows, changes * signs)
         self._which.append(which.copy())
 
+    def count_distinct(self, tolerance: float) -> float:
+        """Return the share of bits whose first effect differs from those of all other bits.
+
+        Bits without an effect do not count.
+        """
+        _, first = np.unique(self.which, return_index=True)
+        sizes = np.sort(np.abs(self.values[first]))
+        sizes = sizes[sizes > tolerance]
+        return (1 + int((np.diff(sizes) > tolerance).sum())) / max(1, len(sizes))
+
     def estimate_share(self, tolerance: float) -> tuple[float, int]:
         """Estimate which share of the pairs of bits interact, and return how much it rests on.
 

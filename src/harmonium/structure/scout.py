@@ -3,7 +3,7 @@
 It looks on while a search climbs, then asks for rows of its own, in stages:
 
     watch   look on; nothing is asked
-    order   16 rows: is it a function of single bits and pairs?
+    order   16 rows, and 16 more if so: is it a function of single bits and pairs?
     walk    if it is, and few bits interact: a random walk, of which every step is an effect
     probe   if it is not, values are all different, and few bits interact: which do?
     rows    random rows, until all terms that the interactions allow are known
@@ -21,7 +21,7 @@ from harmonium.bits import Bits, Fitness
 from harmonium.seeds import stream
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
-from harmonium.structure.pairs import PairFit, fit_pairs, make_design, predict, sharpen
+from harmonium.structure.pairs import fit_pairs, make_design, make_polynomial, predict, sharpen
 from harmonium.structure.polynomial import Polynomial, list_cliques
 from harmonium.structure.probing import Probe
 from harmonium.structure.records import Effects, Integers, Rows
@@ -32,6 +32,12 @@ Stage = Literal["watch", "order", "walk", "probe", "rows", "check", "known", "do
 TOLERANCE = 1e-7
 """Difference up to which two values are the same, as a share of the range of all values seen:
 rounding and noise of 1e-9 are below, noise of 1e-3 is far above."""
+
+ORDER_TESTS = 2
+"""How often a function must look like one of single bits and pairs."""
+
+MIN_CONFIRMING = 32
+"""Rows that a function of pairs must predict before it is known."""
 
 MIN_OBSERVED = 10
 """Pairs of effects on which an estimate of the share of interacting bits must rest."""
@@ -80,8 +86,10 @@ class Scout:
         """A function that predicts all rows seen."""
         self.verified = False
         """Whether its best row had the value that was predicted."""
-        self.guessing = False
-        """Whether the function is known to be wrong, but its best row may be a good one."""
+        self.tests = 0
+        """Tests of the order so far."""
+        self.confirming = 0
+        """Passes of the walk that a function must still predict to be known."""
         self.candidate: Bits | None = None
         """The best row of the learned function, to be checked."""
         self._last_row = np.zeros(space.length, dtype=np.uint8)
@@ -120,6 +128,11 @@ class Scout:
         return self.stage not in ("watch", "known", "done")
 
     @property
+    def certain(self) -> bool:
+        """Whether the function has predicted every row so far."""
+        return self.verified or self.confirming > 0 or not self.passes
+
+    @property
     def tolerance(self) -> float:
         """Difference up to which two values are the same."""
         values = self.rows.fitness
@@ -127,8 +140,6 @@ class Scout:
 
     def _rng(self, part: str, number: int = 0) -> np.random.Generator:
         return stream(self.seed, f"scout {part}", number)
-
-    # --- what it sees ---
 
     def see(self, bits: Bits, fitness: Fitness) -> None:
         """Keep rows that a search has evaluated."""
@@ -143,8 +154,6 @@ class Scout:
         self.share, observed = self.effects.estimate_share(self.tolerance)
         if observed >= MIN_OBSERVED:
             self.stage = "order" if self.share <= MAX_SHARE else "done"
-
-    # --- what it asks ---
 
     def propose(self) -> Bits:
         """Return the rows whose fitness is wanted next."""
@@ -173,37 +182,35 @@ class Scout:
             else:
                 self._receive_probe(bits, fitness)
 
-    # --- order ---
-
     def _make_order_rows(self) -> Bits:
-        rng = self._rng("order")
+        """Return a row with groups of bits flipped: first a random row, then the best one seen."""
+        rng = self._rng("order", self.tests)
         row = self.space.sample(1, rng)[0]
+        if self.tests:
+            row = self.rows.bits[self.rows.fitness.argmax()]
         groups = np.full(self.space.length, 4)
         groups[self.free] = rng.permutation(len(self.free)) % 4
         return flip_groups(row, groups)
 
     def _receive_order(self, bits: Bits, fitness: Fitness) -> None:
         self._last_row, self._last_value = bits[0].copy(), float(fitness[0])
-        count = len(self.free)
-        degree = max(1.0, self.share * (count - 1))
+        self.tests += 1
         if has_order_two(fitness, self.tolerance):
-            passes = degree * np.log(max(2.0, count / degree))
-            self.next_fit = max(2, int(0.4 * passes))
-            self.last_passes = int(1.6 * passes) + 6
-            self.stage = "walk" if passes <= MAX_PASSES and self.share < 0.5 else "done"
-        elif self._is_generic():
+            if self.tests == ORDER_TESTS:
+                self._start_walk()
+        elif self.effects.count_distinct(self.tolerance) >= MIN_DISTINCT:
             self._start_probe()
         else:
             self.stage = "done"
 
-    def _is_generic(self) -> bool:
-        """Whether the effects of different bits are all different."""
-        which, first = np.unique(self.effects.which, return_index=True)
-        sizes = np.sort(np.abs(self.effects.values[first]))
-        distinct = 1 + (np.diff(sizes) > self.tolerance).sum()
-        return bool(distinct >= MIN_DISTINCT * len(which))
-
-    # --- walk ---
+    def _start_walk(self) -> None:
+        """Walk, if so few bits interact that their pairs are found soon."""
+        count = len(self.free)
+        degree = max(1.0, self.share * (count - 1))
+        passes = degree * np.log(max(2.0, count / degree))
+        self.next_fit = max(2, int(0.4 * passes))
+        self.last_passes = int(1.6 * passes) + 6
+        self.stage = "walk" if passes <= MAX_PASSES and self.share < 0.5 else "done"
 
     def _walk(self) -> Bits:
         order = self.free[self._rng("walk", self.passes).permutation(len(self.free))]
@@ -219,49 +226,41 @@ class Scout:
         self.effects.add(before, which, np.diff(values))
         self._last_row, self._last_value = bits[-1].copy(), float(fitness[-1])
         self.passes += 1
-        if self.passes < self.next_fit:
-            return
+        if self.confirming:
+            self._confirm(bits)
+        elif self.passes >= self.next_fit:
+            self._fit()
+
+    def _fit(self) -> None:
+        """Fit a function of pairs; ask for the best row of one that is right, or nearly so."""
         self.next_fit = self.passes + max(1, self.passes // 6)
         design = make_design(self.effects)
         rough = fit_pairs(design)
         fit = sharpen(design, rough, self.tolerance)
         unknown = np.count_nonzero(fit.pairs) // 2 + len(self.free)
         wrong = np.abs(predict(design, fit) - design.half).max() > self.tolerance
-        function = self._make_function(fit)
+        function = make_polynomial(fit, self.rows)
         if not wrong and 2 * unknown <= self.effects.count and self._predicts_all(function):
-            self._accept(function)
+            self.confirming = -(-MIN_CONFIRMING // len(self.free))
+            self._ask_best_of(function)
         elif self.passes >= self.last_passes:
             self.stage = "done"
         else:
-            self._guess(self._make_function(rough))
+            function = make_polynomial(rough, self.rows)
+            values = self.rows.fitness
+            if (function(self.rows.bits) - values).std() <= GOOD_GUESS * values.std():
+                self._ask_best_of(function)
 
-    def _guess(self, function: Polynomial) -> None:
-        """Check the best row of a function that predicts the rows seen, but not exactly."""
-        values = self.rows.fitness
-        errors = function(self.rows.bits) - values
-        if errors.std() <= GOOD_GUESS * values.std():
-            self._ask_best_of(function, guessing=True)
-
-    def _make_function(self, fit: PairFit) -> Polynomial:
-        """Return the function with these coefficients, its constant from the first row."""
-        least = 1e-6 * float(np.abs(fit.pairs).max())
-        terms: dict[tuple[int, ...], float] = {(): 0.0}
-        terms |= {(bit,): float(fit.singles[bit]) for bit in self.free.tolist()}
-        terms |= {
-            (int(one), int(other)): float(fit.pairs[one, other])
-            for one, other in np.argwhere(np.triu(np.abs(fit.pairs) > least, 1))
-        }
-        without = Polynomial(self.space.length, terms)
-        terms[()] = float(self.rows.fitness[0] - without(self.rows.bits[:1])[0])
-        return Polynomial(self.space.length, terms)
-
-    def _predicts(self, function: Polynomial, bits: Bits, fitness: Fitness) -> bool:
-        return bool(np.abs(function(bits) - fitness).max() <= self.tolerance)
+    def _confirm(self, bits: Bits) -> None:
+        """See whether a function that was right so far has predicted another pass of the walk."""
+        self.confirming -= 1
+        if self.function is None or not self._predicts_all(self.function):
+            self.confirming = 0
+        elif self.confirming == 0:
+            self.stage, self.verified = "known", True
 
     def _predicts_all(self, function: Polynomial) -> bool:
-        return self._predicts(function, self.rows.bits, self.rows.fitness)
-
-    # --- probe and rows ---
+        return function.predicts(self.rows.bits, self.rows.fitness, self.tolerance)
 
     def _start_probe(self) -> None:
         self._probe = self._make_probe(self.probes)
@@ -289,7 +288,7 @@ class Scout:
 
     def _make_normal(self) -> Normal:
         """Return the equations for all terms that the interactions allow; none if too many."""
-        terms = list_cliques(self.neighbors, MAX_TERMS_PER_BIT * len(self.free))
+        terms = list_cliques(self.neighbors, self.space.free, MAX_TERMS_PER_BIT * len(self.free))
         return Normal(self.space.length, terms or [])
 
     def _receive_rows(self, bits: Bits, fitness: Fitness) -> None:
@@ -303,7 +302,7 @@ class Scout:
         if function is not None:
             function = drop_zeros(function, self.tolerance)
             if self._predicts_all(function):
-                self._accept(function)
+                self._ask_best_of(function)
                 return
         self._normal.add(bits[new:], fitness[new:])
         self.wanted = max(count // 2, terms // 20)
@@ -313,26 +312,22 @@ class Scout:
             else:
                 self.stage = "done"
 
-    # --- check ---
-
-    def _accept(self, function: Polynomial) -> None:
-        """Take over a function that predicts all rows seen; its best row is checked next."""
-        self._ask_best_of(function, guessing=False)
-
-    def _ask_best_of(self, function: Polynomial, guessing: bool) -> None:
-        self.function, self.candidate, self.guessing = function, None, guessing
+    def _ask_best_of(self, function: Polynomial) -> None:
+        """Take over a function that predicts all rows seen, or nearly so; ask for its best row."""
+        self.function, self.candidate = function, None
         self.stage = "check"
 
     def _check(self, bits: Bits, fitness: Fitness) -> None:
-        right = self.function is not None and self._predicts(self.function, bits, fitness)
+        """Go on after the best row: with the walk, or with what is known."""
         self.rows.add(bits, fitness)
-        if self.guessing:
-            self.stage = "walk"
-        else:
+        right = self.function is not None and self.function.predicts(bits, fitness, self.tolerance)
+        if self.verified or not self.passes:
+            self.verified = right
             self.stage = "known" if right else "done"
-        self.verified = right and not self.guessing
-
-    # --- snapshots ---
+            return
+        self.stage = "walk"
+        if not right:
+            self.confirming = 0
 
     def save(self) -> Snapshot:
         """Return the state."""
@@ -383,7 +378,8 @@ _FACTS = {
     "stage": Stage,
     "share": float,
     "verified": bool,
-    "guessing": bool,
+    "tests": int,
+    "confirming": int,
     "probes": int,
     "passes": int,
     "next_fit": int,

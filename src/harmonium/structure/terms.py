@@ -7,8 +7,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from harmonium.bits import Bits, Fitness
 from harmonium.structure.polynomial import Numbers, Polynomial, Term, make_matrix
 
-RIDGE = 1e-11
-"""Price of the squared coefficients, for terms that the rows do not decide yet."""
+UNDECIDED = 1e-6
+"""Share of its rows that count for a term, after all others, below which it is not decided."""
 
 
 class Normal:
@@ -39,11 +39,12 @@ class Normal:
         self.count += len(bits)
 
     def solve(self) -> Polynomial | None:
-        """Return the function that fits best, or none if the equations cannot be solved."""
-        gram = self._gram + RIDGE * self.count * np.eye(len(self.terms))
+        """Return the function that fits best, or none if the rows do not decide all terms."""
         try:
-            factor = cho_factor(gram)
+            factor = cho_factor(self._gram)
         except LinAlgError:
+            return None
+        if (np.diag(factor[0]) ** 2).min() < UNDECIDED * self.count:
             return None
         values: Numbers = cho_solve(factor, self.products)
         values += cho_solve(factor, self.products - self._gram @ values)
