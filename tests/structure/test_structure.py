@@ -100,13 +100,13 @@ def test_rounding_is_tolerated_and_noise_is_not(noise: float, known: bool) -> No
         "trap:length=40,order=5,distance=3",
     ],
 )
-def test_where_nothing_can_be_learned_it_costs_at_most_32_rows(spec: str) -> None:
+def test_where_nothing_can_be_learned_it_costs_at_most_48_rows(spec: str) -> None:
     problem = hm.PROBLEMS.parse(spec)
     alone = hm.run(problem, hm.Pyramid(), stop=hm.Stop(max_evaluations=3000), seed=3)
-    beside = hm.run(problem, hm.Structure(), stop=hm.Stop(max_evaluations=3032), seed=3)
+    beside = hm.run(problem, hm.Structure(), stop=hm.Stop(max_evaluations=3048), seed=3)
     assert beside.fun == alone.fun
-    assert beside.evaluations - alone.evaluations in (0, 16, 32)
-    assert beside.best_found_at - alone.best_found_at in (0, 16, 32)
+    assert beside.evaluations - alone.evaluations in (0, 16, 32, 48)
+    assert beside.best_found_at - alone.best_found_at in (0, 16, 32, 48)
     assert beside.function is None
 
 
