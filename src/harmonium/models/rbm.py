@@ -12,7 +12,17 @@ from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
 from harmonium.models.kernels import rbm as kernels
-from harmonium.models.kernels.rbm import Floats, Machine
+from harmonium.models.kernels.layers import Floats
+from harmonium.models.kernels.rbm import Machine
+from harmonium.models.networks import (
+    HiddenUnits,
+    Share,
+    compute_log_odds,
+    connect_correlated,
+    count_hidden,
+    find_linked_bits,
+    last_quarter_share,
+)
 from harmonium.seeds import draw_key
 from harmonium.snapshots import Snapshot
 
@@ -21,8 +31,6 @@ CONTEXTS = 16
 
 DOUBLED_ODDS = float(np.log(2))
 """Threshold of a learned pair: one bit at least doubles the odds of the other."""
-
-Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class RBM(Model):
     replacement: ClassVar[Replacement] = "rtr"
 
     hidden: Annotated[
-        Annotated[int, Meta(ge=1)] | Literal["n/2", "n"],
+        HiddenUnits,
         Meta(description="hidden units: half as many as bits, as many, or a number"),
     ] = "n"
     connections: Annotated[
@@ -152,24 +160,10 @@ class RBM(Model):
         return FittedRBM(Machine(weights, *biases), parents, self.gibbs_steps, recombined, {})
 
     def _connect(self, seen: Floats, hidden: int) -> Floats:
-        """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden).
-
-        Hidden unit j belongs to bit j (modulo length). It is connected to that bit and to those
-        whose correlation with it, z = r·√N, is significant: z² > significance·ln N. A bit that is
-        not correlated with any other has only its bias.
-        """
-        rows, length = seen.shape
+        """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden)."""
         if self.connections == "all":
-            return np.ones((length, hidden), np.float32)
-        means = seen.mean(axis=0)
-        covariances = seen.T @ seen / rows - np.outer(means, means)
-        variances = np.maximum(means * (1 - means), 1e-6)
-        z_squared = rows * covariances**2 / np.outer(variances, variances)
-        linked = z_squared > self.significance * np.log(rows)
-        np.fill_diagonal(linked, False)
-        np.fill_diagonal(linked, linked.any(axis=0))
-        connected: Floats = linked.astype(np.float32)[:, np.arange(hidden) % length]
-        return connected
+            return np.ones((seen.shape[1], hidden), np.float32)
+        return connect_correlated(seen, hidden, self.significance)
 
     def _rule(self, control: "_Control") -> kernels.Rule:
         """Return the learning rule of the kernel for this epoch."""
@@ -194,11 +188,10 @@ class RBM(Model):
                     f"the RBM before has {len(previous.machine.b)} bits, its parents {length}"
                 )
             return Machine(*(weights.copy() for weights in previous.machine))
-        sizes = {"n/2": max(1, length // 2), "n": length}
-        hidden = sizes[self.hidden] if isinstance(self.hidden, str) else self.hidden
+        hidden = count_hidden(self.hidden, length)
         weights = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)
-        marginals = seen.mean(axis=0).clip(self.marginal_clip, 1 - self.marginal_clip)
-        return Machine(weights, np.log(marginals / (1 - marginals)), np.zeros(hidden, np.float32))
+        biases = compute_log_odds(seen, self.marginal_clip)
+        return Machine(weights, biases, np.zeros(hidden, np.float32))
 
 
 @dataclass(frozen=True)
@@ -267,11 +260,7 @@ class _Control:
 
     def _decrease(self) -> float:
         """Return γ: the share of the error's decrease that falls into the last quarter."""
-        first, last = self.errors[0], self.errors[-1]
-        earlier = self.errors[int(0.75 * (len(self.errors) - 1))]
-        if last >= first * (1 - self.rbm.first_decrease):
-            return 1.0  # nothing learned yet
-        return (earlier - last) / (first - last)
+        return last_quarter_share(self.errors, self.rbm.first_decrease)
 
 
 def _is_below(decrease: float, limit: float) -> bool:
@@ -332,15 +321,7 @@ class FittedRBM:
         Bits are added, the strongest first, until they have nine tenths of the sum. Units with
         fewer than two bits are left out.
         """
-        squared = self.weights() ** 2
-        sets = []
-        for unit in range(squared.shape[1]):
-            order = np.argsort(-squared[:, unit], kind="stable")
-            shares = np.cumsum(squared[order, unit])
-            if shares[-1] > 0:
-                count = int(np.searchsorted(shares, 0.9 * shares[-1])) + 1
-                sets.append(tuple(sorted(order[:count].tolist())))
-        return list(dict.fromkeys(bits for bits in sets if len(bits) > 1))
+        return find_linked_bits(self.weights())
 
     def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
         """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.
