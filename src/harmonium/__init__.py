@@ -1,7 +1,19 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
 from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status
-from harmonium.models import BOA, MODELS, RBM, UMDA, Interactions, Model, PaperRBM
+from harmonium.models import (
+    BOA,
+    DAE,
+    DBM,
+    DBN,
+    MODELS,
+    RBM,
+    UMDA,
+    Helmholtz,
+    Interactions,
+    Model,
+    PaperRBM,
+)
 from harmonium.optimize import maximize, minimize, resume
 from harmonium.options import Options
 from harmonium.problems import (
@@ -24,6 +36,9 @@ from harmonium.version import __version__
 __all__ = [
     "ALGORITHMS",
     "BOA",
+    "DAE",
+    "DBM",
+    "DBN",
     "EDA",
     "HIFF",
     "MODELS",
@@ -37,6 +52,7 @@ __all__ = [
     "EvaluationError",
     "Family",
     "Grid",
+    "Helmholtz",
     "Interactions",
     "Ising",
     "MaxSat",

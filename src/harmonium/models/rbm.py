@@ -14,23 +14,26 @@ from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replaceme
 from harmonium.models.kernels import rbm as kernels
 from harmonium.models.kernels.layers import Floats
 from harmonium.models.kernels.rbm import Machine
-from harmonium.models.networks import (
+from harmonium.models.neural import (
+    CONTEXTS,
+    DOUBLED_ODDS,
+    Batch,
+    Connections,
     HiddenUnits,
+    Momentum,
     Share,
+    Significance,
+    WeightCost,
+    WeightSpread,
+    check_length,
     compute_log_odds,
-    connect_correlated,
+    connect,
     count_hidden,
     find_linked_bits,
     last_quarter_share,
+    unpack_machine,
 )
 from harmonium.seeds import draw_key
-from harmonium.snapshots import Snapshot
-
-CONTEXTS = 16
-"""Parents over which a log odds ratio is averaged; 256 would change recall by at most 0.1."""
-
-DOUBLED_ODDS = float(np.log(2))
-"""Threshold of a learned pair: one bit at least doubles the odds of the other."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,8 @@ class RBM(Model):
         HiddenUnits,
         Meta(description="hidden units: half as many as bits, as many, or a number"),
     ] = "n"
-    connections: Annotated[
-        Literal["all", "correlated"],
-        Meta(description="bits of a hidden unit: all, or those correlated with its own bit"),
-    ] = "correlated"
-    significance: Annotated[
-        float, Meta(ge=0, description="least z²/ln(parents) of such a correlation; BIC uses 1")
-    ] = 0.5
+    connections: Connections = "correlated"
+    significance: Significance = 0.5
     # The gradient
     cd_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of contrastive divergence")] = 1
     persistent: Annotated[bool, Meta(description="chains continue from update to update")] = False
@@ -62,17 +60,15 @@ class RBM(Model):
         ),
     ] = "samples"
     # The update
-    batch: Annotated[int, Meta(ge=1, description="rows in an update")] = 50
+    batch: Batch = 50
     rate: Annotated[float, Meta(ge=0, description="learning rate of the weights")] = 0.5
     bias_rate: Annotated[float, Meta(ge=0, description="learning rate of the biases")] = 0.5
-    momentum: Annotated[Share, Meta(description="share of the last update in this one")] = 0.5
+    momentum: Momentum = 0.5
     bias_momentum: Annotated[bool, Meta(description="momentum for biases too")] = False
-    weight_cost: Annotated[float, Meta(ge=0, description="L2 cost of the weights")] = 0.0001
+    weight_cost: WeightCost = 0.0001
     # The start
     warm_start: Annotated[bool, Meta(description="start from the last generation's RBM")] = True
-    weight_spread: Annotated[
-        float, Meta(ge=0, description="standard deviation of the first weights")
-    ] = 0.1
+    weight_spread: WeightSpread = 0.1
     marginal_clip: Annotated[
         float, Meta(gt=0, lt=0.5, description="least distance of marginals from 0 and 1")
     ] = 0.005
@@ -151,19 +147,13 @@ class RBM(Model):
         """Return the RBM that was packed."""
         if not arrays:
             return None
-        packed = Snapshot({}, dict(arrays))
-        weights = packed.array("W", "float32", (None, None))
-        length, hidden = weights.shape
-        biases = (packed.array("b", "float32", (length,)), packed.array("c", "float32", (hidden,)))
-        parents = packed.bits("parents", (None, length))
+        machine, parents = unpack_machine(arrays)
         recombined = self.chain_start == "recombined"
-        return FittedRBM(Machine(weights, *biases), parents, self.gibbs_steps, recombined, {})
+        return FittedRBM(machine, parents, self.gibbs_steps, recombined, {})
 
     def _connect(self, seen: Floats, hidden: int) -> Floats:
         """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden)."""
-        if self.connections == "all":
-            return np.ones((seen.shape[1], hidden), np.float32)
-        return connect_correlated(seen, hidden, self.significance)
+        return connect(seen, hidden, self.connections, self.significance)
 
     def _rule(self, control: "_Control") -> kernels.Rule:
         """Return the learning rule of the kernel for this epoch."""
@@ -183,10 +173,7 @@ class RBM(Model):
         """Return the initial weights and biases: those of the last fit, or small random weights."""
         length = seen.shape[1]
         if self.warm_start and isinstance(previous, FittedRBM):
-            if len(previous.machine.b) != length:
-                raise ValueError(
-                    f"the RBM before has {len(previous.machine.b)} bits, its parents {length}"
-                )
+            check_length(len(previous.machine.b), length, "RBM")
             return Machine(*(weights.copy() for weights in previous.machine))
         hidden = count_hidden(self.hidden, length)
         weights = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)

@@ -4,9 +4,12 @@ Activations X (rows, units), weights W (inputs, units) and biases are float32. B
 products; one fused pass does bias, sigmoid and draw.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.clock import Check
 from harmonium.jit import jit_fast, jit_inline
 from harmonium.models.kernels.draws import fork, uniform
 
@@ -30,8 +33,22 @@ ZERO = np.float32(0.0)
 BLOCK = 256
 """Rows that are processed together; their activations fit into the cache."""
 
-STEP_PRODUCTS = 100_000_000
+_STEP_PRODUCTS = 100_000_000
 """Products of a unit and a weight between two checks of the time: some tens of milliseconds."""
+
+
+def split_work(
+    count: int, products: int, check: Check, multiple: int = 1
+) -> Iterator[tuple[int, int]]:
+    """Yield (begin, end) of the parts of long work, and check the time before each.
+
+    An item of the work costs so many products of a unit and a weight; the size of a part is a
+    multiple of `multiple` items.
+    """
+    size = multiple * max(1, _STEP_PRODUCTS // (multiple * products))
+    for begin in range(0, count, size):
+        check()
+        yield begin, min(begin + size, count)
 
 
 @jit_inline
@@ -73,6 +90,15 @@ def copy(source: Floats, target: Floats) -> None:
             target[row, unit] = source[row, unit]
 
 
+@jit_fast
+def gather(data: Floats, order: NDArray[np.int64], first: int, target: Floats) -> None:
+    """Copy the rows of `data` at `order`, from place `first` on, into `target`."""
+    for row in range(target.shape[0]):
+        source = data[order[first + row]]
+        for unit in range(target.shape[1]):
+            target[row, unit] = source[unit]
+
+
 @jit_inline
 def compute_step(
     slope: np.float32,
@@ -84,3 +110,38 @@ def compute_step(
 ) -> np.float32:
     """Return the step of a weight: along its slope, less the weight cost, with momentum."""
     return rate * (slope - weight_cost * weight) + momentum * last
+
+
+@jit_fast
+def update_weights(
+    W: Floats,
+    last: Floats,
+    slopes: Floats,
+    connected: Floats,
+    scale: np.float32,
+    rate: np.float32,
+    momentum: np.float32,
+    weight_cost: np.float32,
+) -> None:
+    """W ← W + step, along scale·slopes; weights change where `connected` is 1."""
+    for i in range(W.shape[0]):
+        weights, steps, links, slope = W[i], last[i], connected[i], slopes[i]
+        for j in range(W.shape[1]):
+            step = compute_step(scale * slope[j], weights[j], steps[j], rate, momentum, weight_cost)
+            steps[j] = step * links[j]
+            weights[j] += steps[j]
+
+
+@jit_fast
+def update_bias(
+    bias: Floats, last: Floats, slopes: Floats, rate: np.float32, momentum: np.float32
+) -> None:
+    """Bias ← bias + step, along the mean of the rows of slopes (rows, units)."""
+    scale = np.float32(1.0 / len(slopes))
+    means = np.zeros(len(bias), np.float32)
+    for row in range(slopes.shape[0]):
+        for unit in range(slopes.shape[1]):
+            means[unit] += slopes[row, unit] * scale
+    for unit in range(len(bias)):
+        last[unit] = compute_step(means[unit], bias[unit], last[unit], rate, momentum, ZERO)
+        bias[unit] += last[unit]

@@ -14,13 +14,14 @@ from harmonium.jit import jit_fast
 from harmonium.models.kernels.layers import (
     BLOCK,
     ONE,
-    STEP_PRODUCTS,
     ZERO,
     Floats,
     activate,
     compute_step,
     copy,
     draw,
+    gather,
+    split_work,
 )
 
 
@@ -87,10 +88,7 @@ def train_epoch(
     """
     # Batches have nearly equal sizes: a full step on a single row would undo much of an epoch.
     batches = -(-len(order) // rule.batch)
-    step = max(1, STEP_PRODUCTS // (rule.batch * machine.W.size))
-    for begin in range(0, batches, step):
-        check()
-        end = min(begin + step, batches)
+    for begin, end in split_work(batches, rule.batch * machine.W.size, check):
         _train_batches(
             *(data, order, machine, last, connected, chains, rule, scratch, key, epoch),
             *(begin, end, batches),
@@ -122,10 +120,7 @@ def _train_batches(
         V, model_V = scratch.V[:rows], scratch.V[rows : 2 * rows]
         H, model_H = scratch.H[:rows], scratch.H[rows : 2 * rows]
         sample = scratch.sample[:rows]
-        for row in range(rows):
-            drawn = data[order[first + row]]
-            for unit in range(len(b)):
-                V[row, unit] = drawn[unit]
+        gather(data, order, first, V)
         # Lines 2 to 4: H given V.
         np.dot(V, W, H)
         if rule.sampled:
@@ -215,10 +210,8 @@ def _update(
 
 def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, check: Check = no_check) -> None:
     """Run `steps` full Gibbs steps, V → H → V, on each row of V in place."""
-    rows = BLOCK * max(1, STEP_PRODUCTS // (2 * steps * BLOCK * machine.W.size))
-    for begin in range(0, len(V), rows):
-        check()
-        _gibbs(V, machine, steps, key, begin, min(begin + rows, len(V)))
+    for begin, end in split_work(len(V), 2 * steps * machine.W.size, check, multiple=BLOCK):
+        _gibbs(V, machine, steps, key, begin, end)
 
 
 @jit_fast
