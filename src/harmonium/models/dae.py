@@ -29,6 +29,7 @@ from harmonium.models.neural import (
     connect,
     count_hidden,
     find_linked_bits,
+    is_below,
     last_quarter_share,
     make_machine,
     measure_influence,
@@ -102,7 +103,7 @@ class DAE(Model):
                 rows, order, machine, last, connected, rule, scratch, key, epoch, check
             )
             errors.append(reconstruction_error(rows, machine, False, key))
-            if len(errors) > MIN_EPOCHS and 0 <= last_quarter_share(errors) < self.stop_below:
+            if len(errors) > MIN_EPOCHS and is_below(last_quarter_share(errors), self.stop_below):
                 break
         facts = {"epochs": float(len(errors) - 1), "error": errors[-1]}
         return FittedDAE(machine, parents.copy(), self.corruption, self.rounds, facts)

@@ -152,3 +152,8 @@ def last_quarter_share(errors: Sequence[float], first_decrease: float = 0.0) -> 
     if last >= first * (1 - first_decrease):
         return 1.0
     return (earlier - last) / (first - last)
+
+
+def is_below(decrease: float, limit: float) -> bool:
+    """Whether a rule applies; with a limit of 0 it never does, also for a negative γ."""
+    return limit > 0 and decrease < limit

@@ -30,6 +30,7 @@ from harmonium.models.neural import (
     connect,
     count_hidden,
     find_linked_bits,
+    is_below,
     last_quarter_share,
     unpack_machine,
 )
@@ -233,11 +234,11 @@ class _Control:
         self.errors.append(error)
         if epoch > 0:
             decrease = self._decrease()
-            if _is_below(decrease, rbm.momentum_below):
+            if is_below(decrease, rbm.momentum_below):
                 self.momentum = rbm.final_momentum
-            if _is_below(decrease, rbm.halve_below):
+            if is_below(decrease, rbm.halve_below):
                 self.rate = 0.5
-            self.stop = _is_below(decrease, rbm.stop_below)
+            self.stop = is_below(decrease, rbm.stop_below)
             self.facts |= {"error": error, "decrease": decrease}
         if epoch > 0 and rbm.stop_gap and len(unseen):
             missed = kernels.reconstruction_error(unseen, machine, sampled, ~fresh)
@@ -248,11 +249,6 @@ class _Control:
     def _decrease(self) -> float:
         """Return γ: the share of the error's decrease that falls into the last quarter."""
         return last_quarter_share(self.errors, self.rbm.first_decrease)
-
-
-def _is_below(decrease: float, limit: float) -> bool:
-    """Whether a rule applies; with a limit of 0 it never does, also for a negative γ."""
-    return limit > 0 and decrease < limit
 
 
 @dataclass(frozen=True)
