@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
@@ -15,6 +16,8 @@ from harmonium.models.kernels import dae as kernels
 from harmonium.models.kernels.layers import Floats
 from harmonium.models.kernels.rbm import Machine, reconstruction_error
 from harmonium.models.neural import (
+    CONTEXTS,
+    DOUBLED_ODDS,
     Batch,
     Connections,
     HiddenUnits,
@@ -32,7 +35,6 @@ from harmonium.models.neural import (
     is_below,
     last_quarter_share,
     make_machine,
-    measure_influence,
     unpack_machine,
 )
 from harmonium.seeds import draw_key
@@ -150,9 +152,22 @@ class FittedDAE:
     facts: Mapping[str, float]
 
     def interactions(self) -> Interactions:
-        """Return how much each bit changes the reconstruction of another."""
+        """Return how much each bit changes the log odds of another in the reconstruction.
+
+        The influence of bit i on bit j is the change of the log odds of j when i is one instead of
+        zero, the mean over some parents; a pair has the larger one of both directions.
+        """
         weights, _, bias = (part.astype(np.float64) for part in self.machine)
-        return measure_influence(self.parents, weights, bias, weights.T)
+        parents = self.parents[:CONTEXTS].astype(np.float64)
+        total = np.zeros((len(weights), len(weights)))
+        for row, inputs in zip(parents, parents @ weights + bias, strict=True):
+            ones = expit(inputs + (1 - row)[:, None] * weights)
+            zeros = expit(inputs - row[:, None] * weights)
+            total += (ones - zeros) @ weights.T
+        influence = np.abs(total) / len(parents)
+        strengths = np.maximum(influence, influence.T)
+        np.fill_diagonal(strengths, 0.0)
+        return Interactions(strengths, DOUBLED_ODDS, unit="change of the log odds")
 
     def weights(self) -> Matrix:
         """Return the weights between bits and hidden units, (length, hidden)."""

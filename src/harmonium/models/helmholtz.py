@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
@@ -15,7 +16,7 @@ from harmonium.models.kernels import helmholtz as kernels
 from harmonium.models.kernels.helmholtz import Networks
 from harmonium.models.kernels.layers import Floats
 from harmonium.models.neural import (
-    CONTEXTS,
+    DOUBLED_ODDS,
     Batch,
     Connections,
     HiddenUnits,
@@ -30,7 +31,6 @@ from harmonium.models.neural import (
     connect,
     count_hidden,
     find_linked_bits,
-    measure_influence,
 )
 from harmonium.seeds import draw_key
 from harmonium.snapshots import Snapshot
@@ -94,13 +94,11 @@ class Helmholtz(Model):
             kernels.train_epoch(
                 rows, order, networks, last, connected, rule, scratch, key, epoch, check
             )
-        return FittedHelmholtz(networks, parents[:CONTEXTS].copy(), self.rounds)
+        return FittedHelmholtz(networks, self.rounds)
 
     def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
-        """Return the parameters of both networks, and some parents."""
-        if not isinstance(fitted, FittedHelmholtz):
-            return {}
-        return {**fitted.networks._asdict(), "parents": fitted.parents}
+        """Return the parameters of both networks."""
+        return fitted.networks._asdict() if isinstance(fitted, FittedHelmholtz) else {}
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> "FittedHelmholtz | None":
         """Return the Helmholtz machine that was packed."""
@@ -111,8 +109,7 @@ class Helmholtz(Model):
         hidden, length = down.shape
         shapes = {"b": (length,), "c": (hidden,), "R": (length, hidden), "r": (hidden,)}
         others = {name: packed.array(name, "float32", shape) for name, shape in shapes.items()}
-        networks = Networks(down, **others)
-        return FittedHelmholtz(networks, packed.bits("parents", (None, length)), self.rounds)
+        return FittedHelmholtz(Networks(down, **others), self.rounds)
 
     def _start(self, rows: Floats, rng: np.random.Generator, previous: Fitted | None) -> Networks:
         """Return the initial parameters: those of the last fit, or small random weights."""
@@ -137,10 +134,9 @@ class Helmholtz(Model):
 
 @dataclass(frozen=True)
 class FittedHelmholtz:
-    """Both trained networks, and some parents with which interactions are measured."""
+    """Both trained networks."""
 
     networks: Networks
-    parents: Bits
     rounds: int
 
     @property
@@ -149,9 +145,18 @@ class FittedHelmholtz:
         return {}
 
     def interactions(self) -> Interactions:
-        """Return how much each bit changes another that is generated from what is recognised."""
-        down, _, _, up, bias = (part.astype(np.float64) for part in self.networks)
-        return measure_influence(self.parents, up, bias, down)
+        """Return the covariance of the log odds of each pair of bits over the hidden units.
+
+        The units are independent: the covariance is Σ p·(1 - p)·g·g' over the units, where p is the
+        probability of a unit and g, g' are its weights. For weak weights it is the log odds ratio
+        of the two bits.
+        """
+        weights = self.weights()
+        probabilities = expit(self.networks.c.astype(np.float64))
+        strengths = np.abs((weights * probabilities * (1 - probabilities)) @ weights.T)
+        strengths = (strengths + strengths.T) / 2  # equal but for rounding
+        np.fill_diagonal(strengths, 0.0)
+        return Interactions(strengths, DOUBLED_ODDS, unit="covariance of the log odds")
 
     def weights(self) -> Matrix:
         """Return the generative weights between bits and hidden units, (length, hidden)."""

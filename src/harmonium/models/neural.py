@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from harmonium.bits import Bits
-from harmonium.models.base import Interactions, Matrix
+from harmonium.models.base import Matrix
 from harmonium.models.kernels.layers import Floats
 from harmonium.models.kernels.rbm import Machine
 from harmonium.snapshots import Snapshot
@@ -113,27 +112,6 @@ def find_linked_bits(weights: Matrix) -> list[tuple[int, ...]]:
             count = int(np.searchsorted(shares, 0.9 * shares[-1])) + 1
             sets.append(tuple(sorted(order[:count].tolist())))
     return list(dict.fromkeys(bits for bits in sets if len(bits) > 1))
-
-
-def measure_influence(
-    parents: Bits, encoder: Matrix, bias: Matrix, decoder: Matrix
-) -> Interactions:
-    """Return how much each bit changes the log odds of another in the reconstruction.
-
-    A row v is encoded as h = sigm(v·encoder + bias) and decoded with the log odds h·decoder. The
-    influence of bit i on bit j is the change of the log odds of j when i is set to one instead of
-    zero, the mean over some parents; the strength of a pair is the larger one of both directions.
-    """
-    total = np.zeros((len(encoder), len(encoder)))
-    for row in parents[:CONTEXTS].astype(np.float64):
-        inputs = row @ encoder + bias
-        ones = expit(inputs + (1 - row)[:, None] * encoder)
-        zeros = expit(inputs - row[:, None] * encoder)
-        total += (ones - zeros) @ decoder
-    influence = np.abs(total) / len(parents[:CONTEXTS])
-    strengths = np.maximum(influence, influence.T)
-    np.fill_diagonal(strengths, 0.0)
-    return Interactions(strengths, DOUBLED_ODDS, unit="change of the log odds")
 
 
 def last_quarter_share(errors: Sequence[float], first_decrease: float = 0.0) -> float:
