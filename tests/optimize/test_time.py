@@ -185,7 +185,14 @@ class Limit:
             raise TimeUp
 
 
-@pytest.mark.parametrize("model", [hm.RBM(), hm.PaperRBM(max_epochs=5), hm.BOA()], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(hm.RBM(), hm.PaperRBM(max_epochs=5), hm.BOA()),
+        *(hm.DBN(), hm.DBM(), hm.DAE(), hm.Helmholtz()),
+    ],
+    ids=str,
+)
 def test_models_check_the_time_between_their_steps(
     model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
