@@ -48,8 +48,8 @@ class DAE(Model):
     """A denoising autoencoder (Probst 2015).
 
     It learns to reconstruct the parents from rows in which some bits are random. Weights are the
-    same in both directions, and the loss is the cross-entropy. With ``connections="all"`` it is the
-    source's; correlated connections need fewer evaluations.
+    same in both directions, and the loss is the cross-entropy. The source has
+    ``connections="all"``; correlated connections need fewer evaluations.
 
     Examples
     --------

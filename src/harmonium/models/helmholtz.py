@@ -44,7 +44,7 @@ class Helmholtz(Model):
     recognition network draws hidden units given the bits. In the wake phase the generative network
     learns to generate the parents from the hidden units recognised in them. In the sleep phase the
     recognition network learns to recognise the hidden units of generated rows (Hinton, Dayan, Frey
-    and Neal 1995). With ``connections="all", rounds=0`` it is the source's.
+    and Neal 1995). The source has ``connections="all", rounds=0``.
 
     Examples
     --------
