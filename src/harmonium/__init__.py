@@ -1,20 +1,22 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
 from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status, Structure
-from harmonium.models import BOA, MODELS, RBM, UMDA, Interactions, Model, PaperRBM
+from harmonium.models import (
+    BOA,
+    DAE,
+    DBM,
+    DBN,
+    MODELS,
+    RBM,
+    UMDA,
+    Helmholtz,
+    Interactions,
+    Model,
+    PaperRBM,
+)
 from harmonium.optimize import maximize, minimize, resume
 from harmonium.options import Options
-from harmonium.problems import (
-    HIFF,
-    NK,
-    PROBLEMS,
-    Ising,
-    MaxSat,
-    OneMax,
-    Problem,
-    ProblemSpec,
-    Trap,
-)
+from harmonium.problems import HIFF, NK, PROBLEMS, Ising, MaxSat, OneMax, Problem, ProblemSpec, Trap
 from harmonium.runs import EvaluationError, Result, Runner, Step, Stop, run
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
@@ -25,6 +27,9 @@ from harmonium.version import __version__
 __all__ = [
     "ALGORITHMS",
     "BOA",
+    "DAE",
+    "DBM",
+    "DBN",
     "EDA",
     "HIFF",
     "MODELS",
@@ -38,6 +43,7 @@ __all__ = [
     "EvaluationError",
     "Family",
     "Grid",
+    "Helmholtz",
     "Interaction",
     "Interactions",
     "Ising",
