@@ -8,12 +8,14 @@ from harmonium.problems import (
     HIFF,
     NK,
     PROBLEMS,
+    FileProblem,
     Ising,
     MaxSat,
     OneMax,
     Problem,
     ProblemSpec,
     Trap,
+    load,
 )
 from harmonium.runs import EvaluationError, Result, Runner, Step, Stop, run
 from harmonium.snapshots import CheckpointError, Snapshot
@@ -36,6 +38,7 @@ __all__ = [
     "CheckpointError",
     "EvaluationError",
     "Family",
+    "FileProblem",
     "Grid",
     "Interactions",
     "Ising",
@@ -59,6 +62,7 @@ __all__ = [
     "Study",
     "Trap",
     "__version__",
+    "load",
     "maximize",
     "minimize",
     "read_study",

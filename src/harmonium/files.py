@@ -4,8 +4,26 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
+
+_base: ContextVar[Path | None] = ContextVar("base", default=None)
+
+
+@contextmanager
+def relative_to(folder: Path) -> Iterator[None]:
+    """Let the relative paths of problems start from a folder, not from the current one."""
+    token = _base.set(folder.absolute())
+    try:
+        yield
+    finally:
+        _base.reset(token)
+
+
+def resolve(path: str) -> Path:
+    """Return the path of a file that a problem names."""
+    return (_base.get() or Path()) / path
 
 
 class FileRefusedError(OSError):

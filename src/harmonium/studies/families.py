@@ -42,7 +42,7 @@ class Family:
     problem : str
         "name:field=value,…" or "module:function:field=value,…", without the length.
     sizes : sequence of int
-        Numbers of bits.
+        Numbers of bits; none if the problem has a length of its own, such as one from a file.
     runs : int
         Runs of each instance; run r has the same seed at every size and with every algorithm.
     instances : int, optional
@@ -60,7 +60,7 @@ class Family:
     """
 
     problem: str
-    sizes: Sequence[int]
+    sizes: Sequence[int] = ()
     runs: int = 30
     instances: int | None = None
     algorithms: Sequence[str] | None = None
@@ -74,7 +74,7 @@ class Family:
             sizes = tuple(operator.index(size) for size in self.sizes)
         except TypeError:
             raise self._refusal("sizes", expected) from None
-        if not sizes or min(sizes) < 1 or len(set(sizes)) < len(sizes):
+        if min(sizes, default=1) < 1 or len(set(sizes)) < len(sizes):
             raise self._refusal("sizes", expected)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "runs", self._check_count("runs"))

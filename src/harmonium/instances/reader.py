@@ -1,0 +1,254 @@
+"""The reader of all instance files: words of header lines, and numbers in bulk.
+
+Every error names file, line and expectation. Memory is bounded by the size of the file, never by
+the counts that it declares.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.instances.scanning import LONG, WIDTH, WORD, scan, skip
+from harmonium.specs import SpecError
+
+Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MAX_BYTES: Final = 2**30
+"""Size up to which an instance file is read."""
+
+MAX_LENGTH: Final = 1_000_000
+"""Most bits of a problem."""
+
+MAX_LINE: Final = 2 * MAX_LENGTH
+"""Most bytes of a header line, which may have a whole solution."""
+
+_COMMENTS: Final = b"c#"
+"""A line that begins with one of these is a comment, in every format."""
+
+_BLANKS: Final = b" \t\r\n\v\f"
+
+
+class Reader:
+    """A position in the content of a file, which moves on with every word that is read.
+
+    Parameters
+    ----------
+    content : bytes
+        All of the file.
+    name : str
+        The file as the user wrote it, for errors.
+    """
+
+    def __init__(self, content: bytes, name: str) -> None:
+        self.name = name
+        self.position = 0
+        self._content = content
+        self._bytes = np.frombuffer(content, dtype=np.uint8)
+
+    def error(self, position: int, message: str) -> SpecError:
+        """Return an error about what is at a position."""
+        before = self._content[:position]
+        line = 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")
+        return SpecError(f"{self.name}, line {line}: {message}")
+
+    def peek(self) -> list[str]:
+        """Return the words that `words` would read."""
+        position = self.position
+        words = self.words()
+        self.position = position
+        return words
+
+    def words(self) -> list[str]:
+        """Read the next line that is neither blank nor a comment; no words at the end."""
+        while self.position < len(self._content):
+            start, end = self.position, self._end_of_line(self.position)
+            line = self._content[start : min(end, start + MAX_LINE + 1)].strip(_BLANKS)
+            if line and line[0] not in _COMMENTS:
+                if end - start > MAX_LINE:
+                    raise self.error(start, f"has more than {MAX_LINE:,} bytes; expected text")
+                self.position = end + 1
+                return line.decode("ascii", "backslashreplace").split()
+            self.position = end + 1
+        self.position = len(self._content)
+        return []
+
+    def header(self, expected: str, *counts: int) -> list[str]:
+        """Read a line with one of these numbers of words."""
+        start, words = self.position, self.words()
+        if len(words) not in counts:
+            raise self.expectation(start, " ".join(words), expected)
+        return words
+
+    def expectation(self, start: int, found: str, expected: str) -> SpecError:
+        """Return an error about the first line from `start` on that is not a comment."""
+        shown = found if len(found) <= 40 else f"{found[:40]}…"
+        return self.error(
+            self._skip(start), f"{shown or 'the file ends here'}; expected {expected}"
+        )
+
+    def count(self, word: str, start: int, what: str, low: int = 0, high: int = 2**53) -> int:
+        """Return a word of the line at `start` as an integer between two bounds."""
+        digits = word.removeprefix("+")
+        if digits.isdecimal() and len(digits) < 20 and low <= int(digits) <= high:
+            return int(digits)
+        most = "" if high == 2**53 else f" and ≤ {high:,}"
+        raise self.expectation(start, f"{what} is {word}", f"an integer ≥ {low}{most}")
+
+    def real(self, word: str, start: int, what: str) -> float:
+        """Return a word of the line at `start` as a finite number."""
+        try:
+            value = float(word)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self.expectation(start, f"{what} is {word}", "a number")
+        return value
+
+    def numbers(
+        self, count: int | None, what: str, *, width: int = 0, flags: bool = False
+    ) -> "Numbers":
+        """Read numbers.
+
+        Parameters
+        ----------
+        count : int or None
+            How many; none for all up to the end of the file.
+        what : str
+            What is counted, in errors: "weights".
+        width : int
+            Numbers in each line; 0 if lines mean nothing.
+        flags : bool
+            Whether a line may begin with the word `h`, which is read as NaN.
+        """
+        start = self.position
+        most = (len(self._content) - start) // 2 + 1
+        values = np.empty(most if count is None else min(count, most))
+        limit = len(values) if count is None else count
+        found, place, ending = 0, start, LONG
+        while ending == LONG:
+            found, place, ending = scan(
+                self._bytes, place, values, found, min(limit, len(values)), width, flags
+            )
+            if ending == LONG:
+                values[found], place = self._parse(place), self._end_of_word(place)
+                found += 1
+        self.position = place
+        numbers = Numbers(values[:found].copy(), self, start, width, flags)
+        if ending == WORD:
+            raise self.error(place, f"{self.word(place)} is not a number; expected {what}")
+        if ending == WIDTH:
+            raise self.error(place, f"expected {width} numbers in the line: {what}")
+        if count is not None and found < count:
+            raise self.error(
+                len(self._content), f"the file ends after {found:,} of {count:,} {what}"
+            )
+        return numbers
+
+    def finish(self, what: str) -> None:
+        """Raise if anything but comments is left."""
+        place = self._skip(self.position)
+        if place < len(self._content) and self._content[place : place + 1] != b"%":
+            raise self.error(
+                place, f"{self.word(place)} follows {what}; expected the end of the file"
+            )
+
+    def word(self, place: int) -> str:
+        """Return the word at a position, for errors: at most 40 characters."""
+        word = self._content[place : place + 41].split(None, 1)[:1] or [b""]
+        text = word[0].decode("ascii", "backslashreplace")
+        return text if len(text) <= 40 else f"{text[:40]}…"
+
+    def find_number(self, numbers: "Numbers", index: int) -> int:
+        """Return the position of one of the numbers that were read."""
+        place, found, again = numbers.start, 0, np.empty(index + 1)
+        while True:
+            found, place, ending = scan(
+                self._bytes, place, again, found, index, numbers.width, numbers.flags
+            )
+            if ending != LONG:
+                return self._skip(place)
+            found, place = found + 1, self._end_of_word(place)
+
+    def find_comment(self, words: str) -> str | None:
+        """Return what follows some words in a comment, up to the end of its line."""
+        place = self._content.find(words.encode())
+        while place >= 0:
+            start = max(self._content.rfind(end, 0, place) for end in (b"\n", b"\r")) + 1
+            if self._content[start : start + 1] in (b"c", b"#") and place - start <= 2:
+                text = self._content[place + len(words) : self._end_of_line(place)]
+                return text.decode("ascii", "backslashreplace").strip()
+            place = self._content.find(words.encode(), place + 1)
+        return None
+
+    def _end_of_line(self, position: int) -> int:
+        ends = [self._content.find(end, position) for end in (b"\n", b"\r")]
+        return min((end for end in ends if end >= 0), default=len(self._content))
+
+    def _skip(self, position: int) -> int:
+        """Return the position of the next word that is not in a comment."""
+        first = position == 0 or self._content[position - 1] in b"\r\n"
+        return int(skip(self._bytes, position, first)[0])
+
+    def _end_of_word(self, place: int) -> int:
+        end = place
+        while end < len(self._content) and self._content[end] not in _BLANKS:
+            end += 1
+        return end
+
+    def _parse(self, place: int) -> float:
+        """Return a number that has too many digits for the kernel."""
+        return float(self._content[place : self._end_of_word(place)])
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of a file, which know where they stand in it."""
+
+    values: Reals
+    reader: Reader
+    start: int
+    width: int
+    flags: bool
+
+    def require(
+        self, valid: NDArray[np.bool_], what: str, expected: str, index: Integers | None = None
+    ) -> None:
+        """Raise for the first number that is not valid.
+
+        `index` has the places of the numbers that `valid` is about; by default it is all of them.
+        """
+        if valid.all():
+            return
+        first = int(np.argmin(valid))
+        place = self.reader.find_number(self, first if index is None else int(index[first]))
+        raise self.reader.error(place, f"{what} is {self.reader.word(place)}; expected {expected}")
+
+    def integers(self, what: str, low: int, high: int, index: Integers | None = None) -> Integers:
+        """Return the numbers, or those at some places, as integers between two bounds."""
+        values = self.values if index is None else self.values[index]
+        valid = (values >= low) & (values <= high) & (np.floor(values) == values)
+        self.require(valid, what, f"an integer from {low:,} to {high:,}", index)
+        return values.astype(np.int64)
+
+    def column(self, number: int) -> Integers:
+        """Return the places of the numbers in one column."""
+        return np.arange(number, len(self.values), self.width)
+
+
+def read_instance_count(reader: Reader, instance: int) -> int:
+    """Read the number of instances if the first line has one word; raise if one is not there.
+
+    Without that line there is one instance. They are counted from 0 on.
+    """
+    start, count = reader.position, 1
+    if len(reader.peek()) == 1:
+        count = reader.count(reader.words()[0], start, "the number of instances", 1)
+    if instance >= count:
+        raise reader.expectation(
+            start, f"instance {instance:,} is asked for", f"0 to {count - 1:,}"
+        )
+    return count
