@@ -68,7 +68,16 @@ def read_regular(
             raise FileRefusedError(
                 f"has {size:,} bytes, too many to read; expected at most {max_bytes:,}"
             )
-        return beginning + file.read(max(0, max_bytes - len(beginning)))
+        return beginning + _read_all(file, max_bytes - len(beginning))
+
+
+def _read_all(file: IO[bytes], max_bytes: int) -> bytes:
+    """Read a file to its end; `read` would allocate as many bytes as it is allowed to read."""
+    pieces = []
+    while max_bytes > 0 and (piece := file.read(min(max_bytes, 2**16))):
+        pieces.append(piece)
+        max_bytes -= len(piece)
+    return b"".join(pieces)
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -92,7 +92,7 @@ def _make_study(
     """Return the study of one problem at one size."""
     name, settings = PROBLEMS.split(problem)
     size = settings.pop("length", None)
-    sizes = [size] if isinstance(size, int) and not isinstance(size, bool) else []
+    sizes = [size] if isinstance(size, int) and not isinstance(size, bool) else None
     if not sizes and name != FileProblem.name:
         raise SpecError(f"{problem}: has no length; write {name}:length=…")
     family = Family(format_spec(name, settings), sizes, runs)

@@ -39,8 +39,9 @@ def read_formula(reader: Reader) -> Formula:
     top = reader.real(words[4], start, "top") if len(words) == 5 else np.inf
     numbers = reader.numbers(None, "literals, 0 at the end of each clause")
     ends = _find_ends(numbers)
+    formula = _make_formula(reader, numbers, ends, length, weighted, top)
     _check_clauses(reader, numbers, ends, clauses)
-    return _make_formula(reader, numbers, ends, length, weighted, top)
+    return formula
 
 
 def _read_new(reader: Reader) -> Formula:
@@ -109,13 +110,13 @@ def _make_formula(
         starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         literals=(2 * np.abs(signed) - 2 + (signed < 0)).astype(np.int32),
         weights=weights.astype(np.float64),
-        optimum=read_optimum(reader),
+        optimum=read_optimum(reader, "cnf"),
     )
 
 
 def write_cnf(file: IO[str], length: int, clauses: Iterable[Iterable[int]], optimum: float) -> None:
     """Write clauses of signed variables, from 1 on, with the largest number of them satisfied."""
     rows = [" ".join(map(str, (*clause, 0))) for clause in clauses]
-    write_optimum(file, "c", optimum)
+    write_optimum(file, "c", "cnf", optimum)
     file.write(f"p cnf {length} {len(rows)}\n")
     file.writelines(f"{row}\n" for row in rows)

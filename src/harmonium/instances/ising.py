@@ -30,7 +30,7 @@ def read_ising(reader: Reader) -> Pairs:
         return _read_plain(numbers, None)
     if head[1].isdecimal() and int(head[1][:20]) == count:
         length = reader.count(head[0], start, "the number of spins", 1, MAX_LENGTH)
-        return make_pairs(numbers, length, 1, True, read_optimum(reader))
+        return make_pairs(numbers, length, 1, True, read_optimum(reader, "ising"))
     energy = reader.real(head[0], start, "the energy")
     if set(head[1]) - {"0", "1"}:
         expected = f"{count:,}, the number of couplings, or a solution of zeros and ones"
@@ -57,11 +57,11 @@ def _read_plain(numbers: Numbers, solution: Bits | None) -> Pairs:
         int(numbers.integers("the spin", 0, high, numbers.column(place)).max()) for place in (0, 1)
     )
     length = last + 1 if solution is None else len(solution)
-    return make_pairs(numbers, length, 0, True, read_optimum(numbers.reader))
+    return make_pairs(numbers, length, 0, True, read_optimum(numbers.reader, "ising"))
 
 
 def write_ising(file: IO[str], pairs: Pairs) -> None:
     """Write `n m` and the couplings."""
-    write_optimum(file, "#", pairs.optimum)
+    write_optimum(file, "#", "ising", pairs.optimum)
     file.write(f"{pairs.length} {len(pairs.first)}\n")
     write_rows(file, zip(pairs.first + 1, pairs.second + 1, pairs.weights, strict=True))

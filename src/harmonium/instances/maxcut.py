@@ -9,4 +9,4 @@ def read_maxcut(reader: Reader) -> Pairs:
     """Read the edges of a graph."""
     length, numbers = read_declared(reader, "edges")
     reader.finish("the last edge")
-    return make_pairs(numbers, length, 1, False, read_optimum(reader))
+    return make_pairs(numbers, length, 1, False, read_optimum(reader, "maxcut"))

@@ -17,12 +17,12 @@ def read_qubo(reader: Reader, instance: int = 0) -> Pairs:
         length, numbers = read_declared(reader, "entries")
     if instance + 1 == count:
         reader.finish("the last entry")
-    return make_pairs(numbers, length, 1, True, read_optimum(reader))
+    return make_pairs(numbers, length, 1, True, read_optimum(reader, "qubo"))
 
 
 def write_qubo(file: IO[str], pairs: Pairs) -> None:
     """Write the entries of a symmetric matrix."""
-    write_optimum(file, "#", pairs.optimum)
+    write_optimum(file, "#", "qubo", pairs.optimum)
     file.write(f"{pairs.length} {len(pairs.single) + len(pairs.first)}\n")
     single, first, second = pairs.single + 1, pairs.first + 1, pairs.second + 1
     write_rows(file, zip(single, single, pairs.single_weights, strict=True))

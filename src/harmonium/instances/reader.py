@@ -248,7 +248,6 @@ def read_instance_count(reader: Reader, instance: int) -> int:
     if len(reader.peek()) == 1:
         count = reader.count(reader.words()[0], start, "the number of instances", 1)
     if instance >= count:
-        raise reader.expectation(
-            start, f"instance {instance:,} is asked for", f"0 to {count - 1:,}"
-        )
+        expected = f"0 to {count - 1:,}, one of the instances of the file"
+        raise reader.expectation(start, f"instance is {instance:,}", expected)
     return count

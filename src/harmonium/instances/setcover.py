@@ -40,7 +40,9 @@ def read_setcover(reader: Reader) -> Cover:
         first = np.zeros(len(keys), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True
         numbers.require(first, "the column", "each column of a row once", index)
-    return Cover(costs.values, starts - np.arange(rows + 1), columns, read_optimum(reader))
+    return Cover(
+        costs.values, starts - np.arange(rows + 1), columns, read_optimum(reader, "setcover")
+    )
 
 
 def _find_rows(reader: Reader, numbers: Numbers, rows: int, length: int) -> Integers:

@@ -10,7 +10,7 @@ from harmonium.problems.base import (
     read_structure,
 )
 from harmonium.problems.custom import CustomProblem, make_custom
-from harmonium.problems.file import FileProblem, load
+from harmonium.problems.file import FileProblem, find_repair, load
 from harmonium.problems.hiff import HIFF
 from harmonium.problems.ising import Ising
 from harmonium.problems.maxsat import MaxSat
@@ -42,6 +42,7 @@ __all__ = [
     "Trap",
     "check_problem",
     "compile_problem",
+    "find_repair",
     "load",
     "name_problem",
     "read_structure",

@@ -42,6 +42,10 @@ class ArrayProblem(ABC):
         """Return the fitness of each row."""
         return self.evaluate(check_bits(bits, self.length))
 
+    def repair(self, bits: Bits) -> Bits:
+        """Return feasible rows; without constraints all rows are."""
+        return bits
+
     @abstractmethod
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the fitness of each row; the bits are checked before."""

@@ -24,7 +24,7 @@ from harmonium.instances import (
     read_setcover,
 )
 from harmonium.problems.arrays import ArrayProblem
-from harmonium.problems.base import ProblemSpec, Structure
+from harmonium.problems.base import Problem, ProblemSpec, Structure
 from harmonium.problems.knapsack import Infeasible, Knapsack
 from harmonium.problems.landscape import TabledNK
 from harmonium.problems.maxcut import MaxCut
@@ -53,8 +53,9 @@ class FileProblem(ProblemSpec):
         it from content and name.
     sense : {"auto", "max", "min"}
         Whether a QUBO is maximised; "auto" minimises the files of Biq Mac, `.sparse` and `.bq`.
-    infeasible : {"penalty", "repair"}
-        What to do with rows that violate a constraint of a knapsack or a set cover.
+    infeasible : {"repair", "penalty"}
+        What to do with rows that violate a constraint of a knapsack or a set cover: count as the
+        feasible row that `repair` makes of them, or have a penalty.
     instance : int
         Which of several instances in a file, counted from 0 on.
     content : str
@@ -85,7 +86,7 @@ class FileProblem(ProblemSpec):
     ] = field(default="auto", kw_only=True)
     infeasible: Annotated[
         Infeasible, Meta(description="rows that violate a constraint of a knapsack or set cover")
-    ] = field(default="penalty", kw_only=True)
+    ] = field(default="repair", kw_only=True)
     instance: Annotated[
         int, Meta(ge=0, le=2**31, description="which of the instances of the file")
     ] = field(default=0, kw_only=True)
@@ -101,7 +102,7 @@ class FileProblem(ProblemSpec):
         content = _read(self.path)
         digest = hashlib.sha256(content).hexdigest()
         if self.content not in ("", digest):
-            raise SpecError(f"{self.path}: has changed: its SHA-256 is not {self.content}")
+            raise self.refusal("content", f"{digest!r}: {self.path} has changed")
         made = self._make(content)
         self._set(length=made.length, content=digest, _made=made)
         if given not in (0, made.length):
@@ -119,8 +120,8 @@ class FileProblem(ProblemSpec):
             raise self.refusal("instance", "0: the file has one instance")
         if self.sense != "auto" and told != "qubo":
             raise self.refusal("sense", f"auto: it is for QUBO, and the format is {told}")
-        if self.infeasible != "penalty" and told not in ("knapsack", "setcover"):
-            raise self.refusal("infeasible", f"penalty: {told} has no constraints")
+        if self.infeasible != "repair" and told not in ("knapsack", "setcover"):
+            raise self.refusal("infeasible", f"repair: {told} has no constraints")
         return _MAKERS[told](reader, self)
 
     @property
@@ -142,6 +143,10 @@ class FileProblem(ProblemSpec):
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the fitness of each row."""
         return self.made.evaluate(bits)
+
+    def repair(self, bits: Bits) -> Bits:
+        """Return the rows whose value the fitness is: feasible ones, if they are repaired."""
+        return self.made.repair(bits) if self.infeasible == "repair" else bits
 
     def __str__(self) -> str:
         given = {
@@ -180,6 +185,11 @@ _MAKERS: Final[dict[str, Callable[[Reader, FileProblem], ArrayProblem]]] = {
     "setcover": lambda reader, spec: SetCover(read_setcover(reader), spec.infeasible),
 }
 """By format, what makes the problem."""
+
+
+def find_repair(problem: Problem) -> Callable[[Bits], Bits] | None:
+    """Return what makes feasible rows of those of a problem; none if all rows are as they are."""
+    return problem.repair if isinstance(problem, FileProblem) else None
 
 
 def load(path: str | os.PathLike[str], **settings: Any) -> FileProblem:

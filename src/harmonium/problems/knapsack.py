@@ -9,6 +9,7 @@ from harmonium.instances import Items
 from harmonium.jit import jit
 from harmonium.problems.arrays import ArrayProblem, Indices, Reals
 from harmonium.problems.base import Structure
+from harmonium.problems.quadratic import sum_chosen
 
 Infeasible = Literal["penalty", "repair"]
 """What to do with rows that violate a constraint."""
@@ -22,40 +23,38 @@ class Knapsack(ArrayProblem):
     items : Items
         Values, weights and capacities.
     infeasible : {"penalty", "repair"}
-        "penalty": a row that is too heavy has its value less a penalty, which is larger than what
-        has to be given up to make it feasible. "repair": a row has the value of `repair(row)`.
+        "penalty": a row that is too heavy loses twice the value of the items that have to be
+        removed, so that it is worth less than without them. "repair": a row has the value of
+        `repair(row)`.
     """
 
-    def __init__(self, items: Items, infeasible: Infeasible = "penalty") -> None:
+    def __init__(self, items: Items, infeasible: Infeasible = "repair") -> None:
         super().__init__(len(items.values), items.optimum)
         self.items = items
         self.infeasible = infeasible
-        positive = np.where(items.weights > 0, items.weights, np.inf)
-        self._lightest = np.where(np.isinf(positive).all(axis=1), 1.0, positive.min(axis=1))
+        self._limits = items.capacities * (1 + 1e-9)  # sums of floats come in any order
         with np.errstate(divide="ignore", invalid="ignore"):
             density = (items.weights / items.capacities[:, None]).sum(axis=0)
             worth = np.where(density > 0, items.values / density, np.inf)
-        self._order = np.argsort(-np.nan_to_num(worth, nan=0.0), kind="stable")
+        self._order = np.argsort(-worth, kind="stable")
+        least = np.min(items.values, where=items.values > 0, initial=np.inf)
+        self._losses = np.maximum(items.values, least if np.isfinite(least) else 1.0)
+        self._by_item = np.ascontiguousarray(items.weights.T)
 
     @property
     def structure(self) -> Structure:
-        """The items that share a constraint; with repair it is all of them."""
-        if self.infeasible == "repair":
-            return (tuple(range(self.length)),) if self.length > 1 else ()
+        """The items of the constraints that can be violated; with repair it is all items."""
         weights = self.items.weights
         tight = weights[weights.sum(axis=1) > self.items.capacities]
-        groups = (tuple(np.flatnonzero(row).tolist()) for row in tight)
-        return tuple(dict.fromkeys(group for group in groups if len(group) > 1))
+        used = np.flatnonzero((tight > 0).any(axis=0) | (self.infeasible == "repair"))
+        return (tuple(used.tolist()),) if len(used) > 1 else ()
 
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the value of each row."""
-        items = self.items
         if self.infeasible == "repair":
-            bits = self.repair(bits)
-        most = float(items.values.max())
-        return _sum_values(
-            bits, items.values, items.weights, items.capacities, self._lightest, most
-        )
+            return sum_chosen(self.repair(bits), self.items.values)
+        losses = _sum_losses(bits, self._by_item, self._limits, self._order, self._losses)
+        return sum_chosen(bits, self.items.values) - 2 * losses
 
     def repair(self, bits: Bits) -> Bits:
         """Return feasible rows.
@@ -63,55 +62,54 @@ class Knapsack(ArrayProblem):
         Items are removed while a row is too heavy, those with the least value for their weight
         first; then those that fit are added, those with the most value for their weight first.
         """
-        items = self.items
-        return _repair(bits, items.weights, items.capacities, self._order)
+        return _repair(bits, self._by_item, self._limits, self._order)
 
 
 @jit
-def _sum_values(
-    bits: Bits, values: Reals, weights: Reals, capacities: Reals, lightest: Reals, most: float
+def _load(chosen: Bits, weights: Reals) -> Reals:
+    """Return the weight of the chosen items in each constraint."""
+    load = np.zeros(weights.shape[1])
+    for item in range(len(chosen)):
+        if chosen[item]:
+            load += weights[item]
+    return load
+
+
+@jit
+def _remove(chosen: Bits, load: Reals, weights: Reals, limits: Reals, order: Indices) -> None:
+    """Remove items that are in violated constraints, the last of the order first."""
+    for place in range(len(order) - 1, -1, -1):
+        item = order[place]
+        if chosen[item] and ((load > limits) & (weights[item] > 0)).any():
+            chosen[item] = 0
+            load -= weights[item]
+
+
+@jit
+def _sum_losses(
+    bits: Bits, weights: Reals, limits: Reals, order: Indices, losses: Reals
 ) -> Fitness:
-    """Return the value of each row, less `most` for each item that may have to be removed.
-
-    At most 1 + excess / lightest items of a constraint have to be removed, each worth at most
-    `most`.
-    """
-    rows, length = bits.shape
-    fitness = np.empty(rows)
-    for row in range(rows):
-        value = 0.0
-        for item in range(length):
-            value += values[item] * bits[row, item]
-        for constraint in range(len(capacities)):
-            load = 0.0
-            for item in range(length):
-                load += weights[constraint, item] * bits[row, item]
-            excess = load - capacities[constraint]
-            if excess > 1e-9 * capacities[constraint]:
-                value -= (most + 1.0) * (1.0 + excess / lightest[constraint])
-        fitness[row] = value
-    return fitness
+    """Return the losses of the items that have to be removed from each row."""
+    total = np.zeros(len(bits))
+    for row in range(len(bits)):
+        load = _load(bits[row], weights)
+        if (load > limits).any():
+            kept = bits[row].copy()
+            _remove(kept, load, weights, limits, order)
+            for item in range(len(kept)):
+                total[row] += losses[item] * (bits[row, item] - kept[item])
+    return total
 
 
 @jit
-def _repair(bits: Bits, weights: Reals, capacities: Reals, order: Indices) -> Bits:
-    rows, length = bits.shape
+def _repair(bits: Bits, weights: Reals, limits: Reals, order: Indices) -> Bits:
     repaired = bits.copy()
-    limits = capacities * (1.0 + 1e-9)
-    load = np.empty(len(capacities))
-    for row in range(rows):
-        load[:] = 0.0
-        for item in range(length):
-            if repaired[row, item]:
-                load += weights[:, item]
-        for place in range(length - 1, -1, -1):
-            item = order[place]
-            if repaired[row, item] and (load > limits).any():
-                repaired[row, item] = 0
-                load -= weights[:, item]
-        for place in range(length):
-            item = order[place]
-            if not repaired[row, item] and (load + weights[:, item] <= limits).all():
-                repaired[row, item] = 1
-                load += weights[:, item]
+    for row in range(len(bits)):
+        chosen = repaired[row]
+        load = _load(chosen, weights)
+        _remove(chosen, load, weights, limits, order)
+        for item in order:
+            if not chosen[item] and (load + weights[item] <= limits).all():
+                chosen[item] = 1
+                load += weights[item]
     return repaired

@@ -8,8 +8,18 @@ from harmonium.problems.arrays import Indices, Reals
 
 
 @jit
+def sum_chosen(bits: Bits, weights: Reals) -> Fitness:
+    """Return the weights of the bits that are one; every bit has a weight."""
+    total = np.zeros(len(bits))
+    for row in range(len(bits)):
+        for bit in range(len(weights)):
+            total[row] += weights[bit] * bits[row, bit]
+    return total
+
+
+@jit
 def sum_single(bits: Bits, single: Indices, weights: Reals) -> Fitness:
-    """Return the weights of the bits that are one."""
+    """Return the weights of the bits that are one; only those in `single` have a weight."""
     total = np.zeros(len(bits))
     for row in range(len(bits)):
         for place in range(len(single)):

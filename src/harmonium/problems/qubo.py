@@ -21,7 +21,7 @@ class Qubo(ArrayProblem):
     """
 
     def __init__(self, pairs: Pairs, sense: Literal["max", "min"] = "max") -> None:
-        super().__init__(pairs.length, pairs.optimum)
+        super().__init__(pairs.length, pairs.optimum if sense == "max" else None)
         sign = 1.0 if sense == "max" else -1.0
         self._pairs = pairs
         self._double = 2 * sign * pairs.weights

@@ -22,7 +22,7 @@ class SetCover(ArrayProblem):
         "repair": bits have the cost of `repair(bits)`.
     """
 
-    def __init__(self, cover: Cover, infeasible: Infeasible = "penalty") -> None:
+    def __init__(self, cover: Cover, infeasible: Infeasible = "repair") -> None:
         super().__init__(len(cover.costs), cover.optimum)
         self.cover = cover
         self.infeasible = infeasible

@@ -225,8 +225,8 @@ class _Loader:
     ) -> Family:
         place = ("families", number)
         problem = self._convert(table, ProblemTable, f"problems[{number}]")
-        sizes = problem.sizes or ()
-        if len(set(sizes)) < len(sizes):
+        sizes = problem.sizes
+        if sizes and len(set(sizes)) < len(sizes):
             raise StudyError((*place, "sizes"), "names a size twice")
         own: Bisect | None = None
         if problem.bisect is not None:
@@ -274,10 +274,12 @@ Table = TypeVar("Table", bound=msgspec.Struct)
 
 def _name_problem(table: ProblemTable, place: Place) -> str:
     """Return the text of a problem, or of one that is read from a file."""
-    if (table.problem is None) == (table.file is None):
-        raise StudyError(place, "expected `problem` or `file`, one of them")
     if table.problem is not None:
+        if table.file is not None:
+            raise StudyError(place, "has both `problem` and `file`; leave one out")
         return table.problem
+    if table.file is None:
+        raise StudyError(place, "problem is missing; give `problem` or `file`")
     if table.sizes:
         raise StudyError((*place, "sizes"), "the length comes from the file; leave it out")
     given = {} if table.format == "auto" else {"format": table.format}

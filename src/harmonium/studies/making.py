@@ -62,7 +62,7 @@ def _check_total(
     for family in families:
         plans = (family.plan or plan).expand()
         chosen = len(family.algorithms or algorithms)
-        measured = max(1, len(family.sizes)) * (family.instances or 1) * chosen * len(plans)
+        measured = len(family.sizes or [0]) * (family.instances or 1) * chosen * len(plans)
         cases += measured
         trials += measured * family.runs
     for total, what, most in ((cases, "cases", MAX_CASES), (trials, "trials", MAX_TRIALS)):
@@ -117,9 +117,9 @@ def _make_sizes(
     here = (*place, "problem")
     name, settings = locate(here, lambda: PROBLEMS.split(family.problem))
     if not family.sizes and _needs_length(name, settings):
-        raise StudyError(place, "sizes is missing; list the lengths of the problem")
-    length = {"length": 1} if family.sizes else {}
-    locate(here, lambda: PROBLEMS.check(name, {**settings, **length}))
+        raise StudyError(place, "sizes is missing")
+    any_length = {"length": 1} if family.sizes else {}
+    locate(here, lambda: PROBLEMS.check(name, {**settings, **any_length}))
     if family.sizes and "length" in settings:
         raise StudyError(here, "names a length; list it in `sizes` instead")
     known = {one.name for one in fields(PROBLEMS[name])} if name in PROBLEMS else {"instance"}
@@ -142,7 +142,8 @@ def _make_sizes(
         ]
         for _, problem in made if bisected else ():
             locate(where, partial(_check_optimum, problem))
-        yield size or made[0][1].length, made
+        for length in dict.fromkeys(problem.length for _, problem in made):
+            yield length, [one for one in made if one[1].length == length]
 
 
 def _needs_length(name: str, settings: Mapping[str, Any]) -> bool:
