@@ -26,7 +26,7 @@ def measure(action: Callable[[], object]) -> float:
 
 
 def write_files(folder: Path) -> dict[str, Path]:
-    """Write a file of each of four formats, of several megabytes each."""
+    """Write a file of each of five formats, of several megabytes each."""
     rng = np.random.default_rng(1)
     literals = rng.integers(1, VARIABLES + 1, (LINES, 3)) * rng.choice([-1, 1], (LINES, 3))
     pairs = rng.choice(VARIABLES**2, LINES, replace=False)
@@ -42,6 +42,9 @@ def write_files(folder: Path) -> dict[str, Path]:
     files["x.nk"] += [repr(value) for value in rng.random(2000 * 256).tolist()]
     files["x.knapsack"] += [" ".join(map(str, row)) for row in rng.integers(1, 1000, (100, 10_000))]
     files["x.knapsack"] += [" ".join(["2500000"] * 100)]
+    columns = np.sort(rng.integers(1, 1001, (50_000, 10)) + 1000 * np.arange(10))
+    files["x.scp"] = ["50000 10000", " ".join(["1"] * 10_000)]
+    files["x.scp"] += [line for row in columns for line in ("10", " ".join(map(str, row)))]
     for name, lines in files.items():
         (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
     return {name: folder / name for name in files}

@@ -14,6 +14,7 @@ from msgspec import Meta
 from harmonium.bits import Bits
 from harmonium.files import write_atomically
 from harmonium.instances import (
+    Format,
     Items,
     Landscape,
     Pairs,
@@ -166,7 +167,7 @@ def _write_ising(file: IO[str], spec: Ising) -> None:
 
 Writer = Callable[[IO[str], Any], None]
 
-GENERATORS: Final[dict[str, tuple[type[Spec], str, Writer]]] = {
+GENERATORS: Final[dict[str, tuple[type[Spec], Format, Writer]]] = {
     "maxsat": (MaxSat, "cnf", _write_maxsat),
     "nk": (NK, "nk", _write_nk),
     "ising": (Ising, "ising", _write_ising),

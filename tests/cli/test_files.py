@@ -51,7 +51,6 @@ def test_a_file_is_bisected(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("solve", "missing.cnf"), "missing.cnf: cannot be read: No such file or directory"),
-        (("solve", "./trap"), "./trap: cannot be read: No such file or directory"),
         (("solve", "."), ".: cannot be read: Is a directory"),
         (("solve", "x.cnf"), "x.cnf, line 1: there is no clause; expected CNF or WCNF"),
         (("solve", "x.cnf", "--as", "tsp"), "file: format is 'tsp'; expected auto or one of cnf,"),

@@ -2,6 +2,7 @@
 
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -71,7 +72,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("form", "text", "line", "message"), WRONG)
 def test_a_wrong_file_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, text: str, line: int, message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Any, text: str, line: int, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("x y.txt").write_text(text, "utf-8")
@@ -80,7 +81,7 @@ def test_a_wrong_file_is_refused_in_one_line(
     assert str(caught.value).startswith(f"x y.txt, line {line}: {message}")
 
 
-CONTENTS = {
+CONTENTS: dict[Any, list[bytes]] = {
     form: [path.read_bytes() for path in sorted(ASSETS.iterdir()) if path.suffix in suffixes]
     for form, suffixes in {
         "cnf": (".cnf", ".wcnf"),
@@ -99,7 +100,7 @@ JUNK = st.one_of(
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
+def damaged(draw: st.DrawFn) -> tuple[Any, bytes]:
     """Return a format and a file of it, with a few words replaced, removed or cut off."""
     form = draw(st.sampled_from(FORMATS))
     words = draw(st.sampled_from(CONTENTS[form])).replace(b"\n", b" \n ").split(b" ")
@@ -111,7 +112,7 @@ def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
 
 
 @given(damaged())
-def test_damaged_files_are_read_or_refused_without_much_memory(case: tuple[str, bytes]) -> None:
+def test_damaged_files_are_read_or_refused_without_much_memory(case: tuple[Any, bytes]) -> None:
     form, content = case
     path = Path("damaged.txt")
     path.write_bytes(content)
@@ -140,7 +141,7 @@ def _somewhere(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_gigabyte_declared_in_ten_bytes(form: str) -> None:
+def test_a_gigabyte_declared_in_ten_bytes(form: Any) -> None:
     text = {"cnf": "p cnf 9 1000000000", "knapsack": "9 99999999 0"}.get(form, "9 999999999")
     Path("x.txt").write_text(text, "utf-8")
     tracemalloc.start()

@@ -78,7 +78,7 @@ def select_given(**options: Any) -> dict[str, Any]:
 def name_file(text: str, as_format: str | None) -> str:
     """Return the problem of a file as text if an argument is a path; otherwise the argument."""
     known = text.partition(":")[0].strip() in PROBLEMS
-    looks = ":" not in text and ("/" in text or PurePath(text).suffix.lower() in SUFFIXES)
+    looks = ":" not in text and PurePath(text).suffix.lower() in SUFFIXES
     if as_format is None and (known or not (looks or os.path.exists(text))):
         return text
     given = {} if as_format is None else {"format": as_format}

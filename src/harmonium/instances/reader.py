@@ -5,6 +5,7 @@ the counts that it declares.
 """
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,8 +52,8 @@ class Reader:
 
     def error(self, position: int, message: str) -> SpecError:
         """Return an error about what is at a position."""
-        before = self._content[:position]
-        line = 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")
+        ends = {end: self._content.count(end, 0, position) for end in (b"\n", b"\r", b"\r\n")}
+        line = 1 + ends[b"\n"] + ends[b"\r"] - ends[b"\r\n"]
         return SpecError(f"{self.name}, line {line}: {message}")
 
     def peek(self) -> list[str]:
@@ -174,15 +175,13 @@ class Reader:
             found, place = found + 1, self._end_of_word(place)
 
     def find_comment(self, words: str) -> str | None:
-        """Return what follows some words in a comment, up to the end of its line."""
-        place = self._content.find(words.encode())
-        while place >= 0:
-            start = max(self._content.rfind(end, 0, place) for end in (b"\n", b"\r")) + 1
-            if self._content[start : start + 1] in (b"c", b"#") and place - start <= 2:
-                text = self._content[place + len(words) : self._end_of_line(place)]
-                return text.decode("ascii", "backslashreplace").strip()
-            place = self._content.find(words.encode(), place + 1)
-        return None
+        """Return what follows the words with which a comment begins, up to the end of its line."""
+        wanted = words.encode()
+        if wanted not in self._content:  # much faster than the search below
+            return None
+        pattern = rb"(?:^|[\r\n])[%b] ?%b([^\r\n]*)" % (_COMMENTS, re.escape(wanted))
+        found = re.search(pattern, self._content)
+        return None if found is None else found[1].decode("ascii", "backslashreplace").strip()
 
     def _end_of_line(self, position: int) -> int:
         ends = [self._content.find(end, position) for end in (b"\n", b"\r")]

@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta
 
@@ -192,15 +192,22 @@ def find_repair(problem: Problem) -> Callable[[Bits], Bits] | None:
     return problem.repair if isinstance(problem, FileProblem) else None
 
 
-def load(path: str | os.PathLike[str], **settings: Any) -> FileProblem:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    format: Literal["auto"] | Format = "auto",  # noqa: A002  # as the field is called
+    sense: Literal["auto", "max", "min"] = "auto",
+    infeasible: Infeasible = "repair",
+    instance: int = 0,
+) -> FileProblem:
     r"""Read a problem from an instance file.
 
     Parameters
     ----------
     path : path-like
         The file; a relative path starts from the current folder.
-    **settings
-        `format`, `sense`, `infeasible` and `instance`, as `FileProblem` has them.
+    format, sense, infeasible, instance
+        As `FileProblem` has them.
 
     Returns
     -------
@@ -220,4 +227,6 @@ def load(path: str | os.PathLike[str], **settings: Any) -> FileProblem:
     >>> hm.load("two.cnf")([[0, 0], [1, 1]]).tolist()
     [1.0, 2.0]
     """
-    return FileProblem(path=os.fspath(path), **settings)
+    return FileProblem(
+        path=os.fspath(path), format=format, sense=sense, infeasible=infeasible, instance=instance
+    )
