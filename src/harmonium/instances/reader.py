@@ -32,6 +32,8 @@ _COMMENTS: Final = b"c#"
 
 _BLANKS: Final = b" \t\r\n\v\f"
 
+_LINE_END: Final = re.compile(rb"[\r\n]")
+
 
 class Reader:
     """A position in the content of a file, which moves on with every word that is read.
@@ -65,17 +67,12 @@ class Reader:
 
     def words(self) -> list[str]:
         """Read the next line that is neither blank nor a comment; no words at the end."""
-        while self.position < len(self._content):
-            start, end = self.position, self._end_of_line(self.position)
-            line = self._content[start : min(end, start + MAX_LINE + 1)].strip(_BLANKS)
-            if line and line[0] not in _COMMENTS:
-                if end - start > MAX_LINE:
-                    raise self.error(start, f"has more than {MAX_LINE:,} bytes; expected text")
-                self.position = end + 1
-                return line.decode("ascii", "backslashreplace").split()
-            self.position = end + 1
-        self.position = len(self._content)
-        return []
+        start = self._skip(self.position)
+        end = self._end_of_line(start)
+        if end - start > MAX_LINE:
+            raise self.error(start, f"has more than {MAX_LINE:,} bytes; expected text")
+        self.position = min(end + 1, len(self._content))
+        return self._content[start:end].decode("ascii", "backslashreplace").split()
 
     def header(self, expected: str, *counts: int) -> list[str]:
         """Read a line with one of these numbers of words."""
@@ -184,8 +181,8 @@ class Reader:
         return None if found is None else found[1].decode("ascii", "backslashreplace").strip()
 
     def _end_of_line(self, position: int) -> int:
-        ends = [self._content.find(end, position) for end in (b"\n", b"\r")]
-        return min((end for end in ends if end >= 0), default=len(self._content))
+        end = _LINE_END.search(self._content, position)
+        return len(self._content) if end is None else end.start()
 
     def _skip(self, position: int) -> int:
         """Return the position of the next word that is not in a comment."""
