@@ -76,11 +76,29 @@ def _load(chosen: Bits, weights: Reals) -> Reals:
 
 
 @jit
+def _is_violated(load: Reals, limits: Reals, weights: Reals) -> bool:
+    """Whether a constraint in which an item has a weight is violated."""
+    for constraint in range(len(limits)):
+        if load[constraint] > limits[constraint] and weights[constraint] > 0:
+            return True
+    return False
+
+
+@jit
+def _fits(load: Reals, limits: Reals, weights: Reals) -> bool:
+    """Whether an item can be added."""
+    for constraint in range(len(limits)):
+        if load[constraint] + weights[constraint] > limits[constraint]:
+            return False
+    return True
+
+
+@jit
 def _remove(chosen: Bits, load: Reals, weights: Reals, limits: Reals, order: Indices) -> None:
     """Remove items that are in violated constraints, the last of the order first."""
     for place in range(len(order) - 1, -1, -1):
         item = order[place]
-        if chosen[item] and ((load > limits) & (weights[item] > 0)).any():
+        if chosen[item] and _is_violated(load, limits, weights[item]):
             chosen[item] = 0
             load -= weights[item]
 
@@ -109,7 +127,7 @@ def _repair(bits: Bits, weights: Reals, limits: Reals, order: Indices) -> Bits:
         load = _load(chosen, weights)
         _remove(chosen, load, weights, limits, order)
         for item in order:
-            if not chosen[item] and (load + weights[item] <= limits).all():
+            if not chosen[item] and _fits(load, limits, weights[item]):
                 chosen[item] = 1
                 load += weights[item]
     return repaired

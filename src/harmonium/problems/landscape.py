@@ -1,6 +1,7 @@
 """NK landscapes that are given by their tables; `nk` draws them at random."""
 
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from harmonium.problems import nk_optimum
 from harmonium.problems.arrays import ArrayProblem
 from harmonium.problems.base import Structure
 from harmonium.problems.nk import sum_components
+
+MAX_SOLVED_LENGTH: Final = 200
+"""Length up to which the optimum is searched for, if the file does not state it."""
 
 
 class TabledNK(ArrayProblem):
@@ -43,5 +47,7 @@ class TabledNK(ArrayProblem):
 
     @cached_property
     def _solved(self) -> float | None:
+        if self.length > MAX_SOLVED_LENGTH:
+            return None
         best = nk_optimum.solve_general(self.landscape.groups, self.landscape.tables)
         return None if best is None else float(self(best[None])[0])
