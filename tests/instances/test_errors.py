@@ -4,6 +4,7 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,7 +121,8 @@ def test_damaged_files_are_read_or_refused_without_much_memory(case: tuple[Any, 
     tracemalloc.start()
     try:
         problem = load(path, format=form)
-        assert problem.length >= 1
+        length = min(problem.length, 10_000)  # what is read can be evaluated
+        assert length < problem.length or problem(np.ones((2, length), np.uint8)).shape == (2,)
     except SpecError as raised:
         error = str(raised)
     finally:
