@@ -44,7 +44,6 @@ def make_pairs(
     ]
     low, high = np.minimum(*columns), np.maximum(*columns)
     weights = numbers.values[2::3]
-    numbers.require(np.isfinite(weights), "the weight", "a finite number", numbers.column(2))
     alone = low == high
     if not singles:
         numbers.require(~alone, "the second variable", "another than the first", numbers.column(1))

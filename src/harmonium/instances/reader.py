@@ -24,6 +24,9 @@ MAX_BYTES: Final = 2**30
 MAX_LENGTH: Final = 1_000_000
 """Most bits of a problem."""
 
+MAX_NUMBER: Final = 1e100
+"""Largest absolute value of a number, so that sums of them are finite."""
+
 MAX_LINE: Final = 2 * MAX_LENGTH
 """Most bytes of a header line, which may have a whole solution."""
 
@@ -102,8 +105,8 @@ class Reader:
             value = float(word)
         except ValueError:
             value = math.nan
-        if not math.isfinite(value):
-            raise self.expectation(start, f"{what} is {word}", "a number")
+        if not abs(value) <= MAX_NUMBER:
+            raise self.expectation(start, f"{what} is {word}", f"a number up to {MAX_NUMBER:g}")
         return value
 
     def numbers(
@@ -144,6 +147,7 @@ class Reader:
             raise self.error(
                 len(self._content), f"the file ends after {found:,} of {count:,} {what}"
             )
+        numbers.check_size()
         return numbers
 
     def finish(self, what: str) -> None:
@@ -222,6 +226,13 @@ class Numbers:
         first = int(np.argmin(valid))
         place = self.reader.find_number(self, first if index is None else int(index[first]))
         raise self.reader.error(place, f"{what} is {self.reader.word(place)}; expected {expected}")
+
+    def check_size(self) -> None:
+        """Raise for a number that is too large for sums."""
+        extremes = np.fmax.reduce(self.values, initial=0), np.fmin.reduce(self.values, initial=0)
+        if max(extremes[0], -extremes[1]) > MAX_NUMBER:
+            valid = ~(np.abs(self.values) > MAX_NUMBER)  # flags are NaN
+            self.require(valid, "the number", f"at most {MAX_NUMBER:g} in absolute value")
 
     def integers(self, what: str, low: int, high: int, index: Integers | None = None) -> Integers:
         """Return the numbers, or those at some places, as integers between two bounds."""

@@ -33,7 +33,7 @@ class Knapsack(ArrayProblem):
         self.items = items
         self.infeasible = infeasible
         self._limits = items.capacities * (1 + 1e-9)  # sums of floats come in any order
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             density = (items.weights / items.capacities[:, None]).sum(axis=0)
             worth = np.where(density > 0, items.values / density, np.inf)
         self._order = np.argsort(-worth, kind="stable")
