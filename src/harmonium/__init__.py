@@ -16,7 +16,19 @@ from harmonium.models import (
 )
 from harmonium.optimize import maximize, minimize, resume
 from harmonium.options import Options
-from harmonium.problems import HIFF, NK, PROBLEMS, Ising, MaxSat, OneMax, Problem, ProblemSpec, Trap
+from harmonium.problems import (
+    HIFF,
+    NK,
+    PROBLEMS,
+    FileProblem,
+    Ising,
+    MaxSat,
+    OneMax,
+    Problem,
+    ProblemSpec,
+    Trap,
+    load,
+)
 from harmonium.runs import EvaluationError, Result, Runner, Step, Stop, run
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
@@ -42,6 +54,7 @@ __all__ = [
     "CheckpointError",
     "EvaluationError",
     "Family",
+    "FileProblem",
     "Grid",
     "Helmholtz",
     "Interaction",
@@ -69,6 +82,7 @@ __all__ = [
     "Study",
     "Trap",
     "__version__",
+    "load",
     "maximize",
     "minimize",
     "read_study",

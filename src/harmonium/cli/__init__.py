@@ -15,6 +15,7 @@ import harmonium
 from harmonium.cli import study
 from harmonium.cli.bench import bench
 from harmonium.cli.bisect import bisect
+from harmonium.cli.generate import generate
 from harmonium.cli.listing import list_algorithms, list_models, list_problems
 from harmonium.cli.optimize import optimize
 from harmonium.cli.report import report
@@ -35,6 +36,7 @@ app.command("optimize")(optimize)
 app.add_typer(study.app, name="study")
 app.command("bisect")(bisect)
 app.command("report")(report)
+app.command("generate")(generate)
 app.command("problems")(list_problems)
 app.command("models")(list_models)
 app.command("algorithms")(list_algorithms)

@@ -1,7 +1,8 @@
 """What a run found, what it cost, and why it ended; the same for `run` and `maximize`."""
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Row, format_bits
+from harmonium.bits import Bits, Row, format_bits
 from harmonium.clock import Phase
 from harmonium.runs.explain import advise, describe_course
 from harmonium.runs.leaders import Solution
@@ -132,6 +133,19 @@ class Result:
         if file.is_dir() or not file.parent.is_dir():
             raise FileNotFoundError(f"path is {file}; expected a file in an existing folder")
         write_result_report(file, self, name)
+
+    def change_rows(self, change: Callable[[Bits], Bits]) -> "Result":
+        """Return the result with other rows of the same fitness; equal solutions count once."""
+
+        def convert(row: Row) -> Row:
+            changed = change(row[None].astype(np.uint8)).astype(np.int64)
+            return changed.reshape(-1)
+
+        changed = (one._replace(x=convert(one.x)) for one in self.solutions)
+        distinct: dict[bytes, Solution] = {}
+        for solution in changed:
+            distinct.setdefault(solution.x.tobytes(), solution)
+        return replace(self, x=convert(self.x), solutions=tuple(distinct.values()))
 
     def __str__(self) -> str:
         lines = (f"{name:>9}: {text}" for name, text in self._list_facts().items())
