@@ -1,7 +1,22 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
 from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status
-from harmonium.models import BOA, MODELS, RBM, UMDA, Interactions, Model, PaperRBM
+from harmonium.models import (
+    BMDA,
+    BOA,
+    ECGA,
+    GA,
+    MIMIC,
+    MODELS,
+    MRF,
+    PBIL,
+    RBM,
+    UMDA,
+    Interactions,
+    Model,
+    PaperRBM,
+    Tree,
+)
 from harmonium.optimize import maximize, minimize, resume
 from harmonium.options import Options
 from harmonium.problems import (
@@ -23,11 +38,17 @@ from harmonium.version import __version__
 
 __all__ = [
     "ALGORITHMS",
+    "BMDA",
     "BOA",
+    "ECGA",
     "EDA",
+    "GA",
     "HIFF",
+    "MIMIC",
     "MODELS",
+    "MRF",
     "NK",
+    "PBIL",
     "PROBLEMS",
     "RBM",
     "UMDA",
@@ -58,6 +79,7 @@ __all__ = [
     "Stop",
     "Study",
     "Trap",
+    "Tree",
     "__version__",
     "maximize",
     "minimize",
