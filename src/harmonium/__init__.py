@@ -1,6 +1,15 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status
+from harmonium.algorithms import (
+    ALGORITHMS,
+    EDA,
+    Algorithm,
+    Incremental,
+    PaperTree,
+    Pyramid,
+    Search,
+    Status,
+)
 from harmonium.models import (
     BMDA,
     BOA,
@@ -58,6 +67,7 @@ __all__ = [
     "EvaluationError",
     "Family",
     "Grid",
+    "Incremental",
     "Interactions",
     "Ising",
     "MaxSat",
@@ -65,6 +75,7 @@ __all__ = [
     "OneMax",
     "Options",
     "PaperRBM",
+    "PaperTree",
     "Problem",
     "ProblemSpec",
     "Pyramid",

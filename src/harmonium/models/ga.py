@@ -21,8 +21,8 @@ _BLOCK = 1024
 class GA(Model):
     """A genetic algorithm: pairs of parents are crossed, and bits flip with a small probability.
 
-    Nothing is learned: the fit is the parents. Each offspring has two parents, drawn without
-    replacement until all are used. Uniform crossover takes each bit from either parent; two-point
+    Nothing is learned: the fit is the parents. All parents are put into a random order, and
+    each is crossed with the next. Uniform crossover takes each bit from either parent; two-point
     crossover takes one stretch of bits, also across the end of the row, from the second. Two-point
     crossover passes on neighbouring bits together, so it depends on the order of the bits.
 
@@ -43,8 +43,8 @@ class GA(Model):
     >>> rows = np.array([[0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], dtype=np.uint8)
     >>> fitted = hm.GA(crossover="two-point", mutation=0.0).fit(rows, rng)
     >>> fitted.sample(2, rng)
-    array([[0, 0, 0, 1, 1, 0],
-           [1, 0, 0, 0, 0, 1]], dtype=uint8)
+    array([[0, 0, 0, 0, 1, 1],
+           [1, 1, 1, 1, 1, 0]], dtype=uint8)
     """
 
     name: ClassVar[str] = "ga"
@@ -78,7 +78,8 @@ class FittedGA:
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Cross `count` pairs of parents, then mutate the offspring."""
-        first, second = (self._draw(count, rng) for _ in range(2))
+        drawn = self._draw(count + 1, rng)
+        first, second = drawn[:-1], drawn[1:]
         rows = self.parents[first]
         for start in range(0, count, _BLOCK):
             block = slice(start, start + _BLOCK)
@@ -93,7 +94,7 @@ class FittedGA:
         """Return the numbers of `count` parents, each used as often as any other."""
         rounds = -(-count // len(self.parents))
         drawn = [rng.permutation(len(self.parents)) for _ in range(rounds)]
-        return np.concatenate([np.empty(0, np.intp), *drawn])[:count]
+        return np.concatenate(drawn)[:count]
 
     def _choose(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.bool_]:
         """Return which bits come from the second parent."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -18,15 +18,17 @@ from harmonium.snapshots import Snapshot
 class PBIL(Model):
     """Every bit is drawn independently, with a frequency that learns from generation to generation.
 
-    In each generation the frequencies move towards those of the parents by the learning rate. The
-    first fit has the frequencies of its parents. With a rate of 1 this is `UMDA`. In the source the
-    parents are the one or two best of each generation, and no row is kept: the algorithm
-    `Incremental`.
+    In each generation the frequencies move towards those of the parents by the learning rate. With
+    a rate of 1 this is `UMDA`. In the source the frequencies start at one half, the parents are the
+    one or two best of each generation, and no row is kept: use the algorithm `Incremental` for
+    that.
 
     Parameters
     ----------
     rate : float
         Share of the way to the frequencies of the parents.
+    start : str
+        Frequencies before the first generation: those of its "parents", or "half".
 
     Examples
     --------
@@ -44,15 +46,20 @@ class PBIL(Model):
     rate: Annotated[
         float, Meta(gt=0, le=1, description="share of the way to the parents' frequencies")
     ] = 0.5
+    start: Annotated[
+        Literal["parents", "half"],
+        Meta(description="frequencies before the first generation: its parents', or one half"),
+    ] = "parents"
 
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> FittedUMDA:
         """Move the frequencies towards those of the parents."""
         marginals = parents.mean(axis=0, dtype=np.float64)
+        before = marginals if self.start == "parents" else np.full_like(marginals, 0.5)
         if isinstance(previous, FittedUMDA):
-            marginals = previous.marginals + self.rate * (marginals - previous.marginals)
-        return FittedUMDA(marginals)
+            before = previous.marginals
+        return FittedUMDA(before + self.rate * (marginals - before))
 
     def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
         """Return the frequencies."""
