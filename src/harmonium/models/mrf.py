@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
-from harmonium.models.base import Fitted, Interactions, Matrix, Model
+from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
 from harmonium.models.kernels import mrf as kernels
 from harmonium.models.kernels.pairs import chi_squared, count_pairs
 from harmonium.models.rbm import DOUBLED_ODDS
@@ -54,6 +54,7 @@ class MRF(Model):
     """
 
     name: ClassVar[str] = "mrf"
+    replacement: ClassVar[Replacement] = "rtr"
 
     significance: Annotated[
         float, Meta(ge=0, description="least z²/ln(parents) between neighbours; BIC uses 1")
