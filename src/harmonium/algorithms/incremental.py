@@ -95,7 +95,7 @@ class PaperTree(Incremental):
     name: ClassVar[str] = "tree-paper"
 
     model: Model = field(default=Tree(decay=0.98, prior=1000.0))
-    best: int = 4
+    best: int = 3
 
     if TYPE_CHECKING:
 

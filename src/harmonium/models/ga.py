@@ -43,8 +43,8 @@ class GA(Model):
     >>> rows = np.array([[0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], dtype=np.uint8)
     >>> fitted = hm.GA(crossover="two-point", mutation=0.0).fit(rows, rng)
     >>> fitted.sample(2, rng)
-    array([[0, 0, 0, 0, 1, 1],
-           [1, 1, 1, 1, 1, 0]], dtype=uint8)
+    array([[0, 0, 0, 1, 1, 0],
+           [1, 1, 1, 1, 0, 0]], dtype=uint8)
     """
 
     name: ClassVar[str] = "ga"
@@ -78,9 +78,8 @@ class FittedGA:
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Cross `count` pairs of parents, then mutate the offspring."""
-        drawn = self._draw(count + 1, rng)
-        first, second = drawn[:-1], drawn[1:]
-        rows = self.parents[first]
+        first, second = self._pair(count, rng)
+        rows: Bits = self.parents[first]
         for start in range(0, count, _BLOCK):
             block = slice(start, start + _BLOCK)
             others = self.parents[second[block]]
@@ -90,11 +89,12 @@ class FittedGA:
             rows[block] ^= rng.random(others.shape) < self.ga.mutation
         return rows
 
-    def _draw(self, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return the numbers of `count` parents, each used as often as any other."""
+    def _pair(self, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return the numbers of first and second parents, each used as often as any other."""
         rounds = -(-count // len(self.parents))
-        drawn = [rng.permutation(len(self.parents)) for _ in range(rounds)]
-        return np.concatenate(drawn)[:count]
+        orders = [rng.permutation(len(self.parents)) for _ in range(rounds)]
+        pairs = [np.stack([order, np.roll(order, 1)]) for order in orders]
+        return np.concatenate(pairs, axis=1)[:, :count]
 
     def _choose(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.bool_]:
         """Return which bits come from the second parent."""

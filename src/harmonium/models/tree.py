@@ -84,6 +84,8 @@ class Tree(Model):
         ones, total = counts
         if isinstance(previous, FittedForest):
             before, rows = previous.counts
+            if len(before) != len(ones):
+                raise ValueError(f"the tree before has {len(before)} bits, its parents {len(ones)}")
         else:
             before = np.full_like(ones, self.prior) + self.prior * np.eye(len(ones))
             rows = 4 * self.prior
