@@ -58,7 +58,7 @@ def read_points() -> tuple[Point, ...]:
 
 
 def find_point(problem: AnyProblem, model: str, metric: str) -> float | None:
-    """Return the paper's value for a problem and its RBM (n/2 hidden units), BOA or TREE, or none."""
+    """Return the paper's value for a problem and a model, RBM (n/2 hidden units), BOA or TREE."""
     family = name_family(problem)
     for point in read_points():
         here = (point.family, point.model, point.metric, point.size)

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from harmonium.clock import Check, no_check
 from harmonium.jit import jit_fast
-from harmonium.models.kernels.draws import fork, uniform
-from harmonium.models.kernels.rbm import Floats, sigmoid
+from harmonium.models.kernels.rbm import Floats, draw
 
 Numbers = NDArray[np.float64]
 
@@ -49,18 +48,14 @@ def _gibbs(
 ) -> None:
     """Run the chains from `first` to `end`."""
     n = len(b)
-    inputs = np.empty(end - first, np.float32)
+    inputs = np.empty((end - first, 1), np.float32)
     for sweep in range(sweeps):
         for bit in range(n):
-            inputs[:] = b[bit]
+            inputs[:] = np.float32(0)
             for other in range(n):
                 weight = W[bit, other]
                 if weight != np.float32(0):
-                    column = columns[other, first:end]
                     for chain in range(end - first):
-                        inputs[chain] += weight * column[chain]
-            low, high = fork(key, sweep * n + bit)
-            mine = columns[bit, first:end]
-            for chain in range(end - first):
-                u = uniform(low, high, np.uint32(first + chain))
-                mine[chain] = np.float32(1) if u < sigmoid(inputs[chain]) else np.float32(0)
+                        inputs[chain, 0] += weight * columns[other, first + chain]
+            draw(inputs, b[bit : bit + 1], key, sweep * n + bit, first)
+            columns[bit, first:end] = inputs[:, 0]
