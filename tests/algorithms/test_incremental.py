@@ -53,7 +53,7 @@ def test_a_model_may_be_text() -> None:
 
 
 def test_the_papers_tree_is_an_incremental_tree() -> None:
-    assert PaperTree().model == Tree(decay=0.98, prior=250.0)
+    assert PaperTree().model == Tree(decay=0.99, prior=1000.0)
     assert PaperTree().with_population(64).population == 64
     assert not isinstance(PaperTree(), EDA)
 

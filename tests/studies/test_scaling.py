@@ -188,7 +188,7 @@ def test_the_paper_s_exponent_stands_only_beside_the_paper_s_setting(
 
 def test_the_paper_s_models_are_known_by_their_settings() -> None:
     assert name_model(PaperTree(population=64)) == "TREE"
-    assert name_model(PaperTree(best=2)) is None
+    assert name_model(PaperTree(best=5)) is None
     assert name_model(EDA("tree")) is None
     assert name_model(PAPER_RBM) == "RBM"
     assert find_point(Trap(60, 5), "TREE", "evaluations") == 74_610

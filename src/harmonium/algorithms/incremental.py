@@ -94,8 +94,8 @@ class PaperTree(Incremental):
 
     name: ClassVar[str] = "tree-paper"
 
-    model: Model = field(default=Tree(decay=0.98, prior=250.0))
-    best: int = 4
+    model: Model = field(default=Tree(decay=0.99, prior=1000.0))
+    best: int = 2
 
     if TYPE_CHECKING:
 
