@@ -1,18 +1,35 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status, Structure
+from harmonium.algorithms import (
+    ALGORITHMS,
+    EDA,
+    Algorithm,
+    Incremental,
+    PaperTree,
+    Pyramid,
+    Search,
+    Status,
+    Structure,
+)
 from harmonium.models import (
+    BMDA,
     BOA,
     DAE,
     DBM,
     DBN,
+    ECGA,
+    GA,
+    MIMIC,
     MODELS,
+    MRF,
+    PBIL,
     RBM,
     UMDA,
     Helmholtz,
     Interactions,
     Model,
     PaperRBM,
+    Tree,
 )
 from harmonium.optimize import maximize, minimize, resume
 from harmonium.options import Options
@@ -38,14 +55,20 @@ from harmonium.version import __version__
 
 __all__ = [
     "ALGORITHMS",
+    "BMDA",
     "BOA",
     "DAE",
     "DBM",
     "DBN",
+    "ECGA",
     "EDA",
+    "GA",
     "HIFF",
+    "MIMIC",
     "MODELS",
+    "MRF",
     "NK",
+    "PBIL",
     "PROBLEMS",
     "RBM",
     "UMDA",
@@ -57,6 +80,7 @@ __all__ = [
     "FileProblem",
     "Grid",
     "Helmholtz",
+    "Incremental",
     "Interaction",
     "Interactions",
     "Ising",
@@ -65,6 +89,7 @@ __all__ = [
     "OneMax",
     "Options",
     "PaperRBM",
+    "PaperTree",
     "Polynomial",
     "Problem",
     "ProblemSpec",
@@ -81,6 +106,7 @@ __all__ = [
     "Structure",
     "Study",
     "Trap",
+    "Tree",
     "__version__",
     "load",
     "maximize",

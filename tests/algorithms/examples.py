@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from harmonium import EDA, MODELS, UMDA, Algorithm, Pyramid, Structure
+from harmonium import EDA, MODELS, UMDA, Algorithm, Incremental, PaperTree, Pyramid, Structure
 from tests.algorithms.documented import load_documented
 from tests.algorithms.one_plus_one import OnePlusOne
 from tests.algorithms.searches import SETTINGS
@@ -15,6 +15,8 @@ EXAMPLES: Final[list[Algorithm]] = [
     Pyramid(),
     Pyramid(newcomers=3, first_newcomers=3, linkage="boa"),
     Structure(),
+    Incremental("pbil:rate=0.1,start=half", population=10, best=1),
+    PaperTree(population=10),
     OnePlusOne(),
     OnePlusOne(rate=3),
     load_documented(),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import harmonium as hm
-from harmonium import ALGORITHMS, EDA, Algorithm, Search, Snapshot, Space, Trap
+from harmonium import ALGORITHMS, EDA, Algorithm, Incremental, Search, Snapshot, Space, Trap
 from harmonium.bits import Bits, check_bits
 from harmonium.clock import PHASES
 from harmonium.registry import importable
@@ -270,7 +270,7 @@ def test_a_fit_can_be_sampled(algorithm: Algorithm) -> None:
         if fitted is not None:
             assert fitted.sample(5, np.random.default_rng(1)).shape == (5, LENGTH)
         step(search)
-    assert isinstance(algorithm, EDA) == (search.fitted is not None)
+    assert isinstance(algorithm, EDA | Incremental) == (search.fitted is not None)
 
 
 def walk(search: Search, disturb: Disturb) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from harmonium import EDA, PaperTree
 from harmonium.reports.charts import choose_log_ticks, choose_root_ticks
 from harmonium.reports.curves import (
     know,
@@ -22,6 +23,7 @@ from harmonium.studies.paper import read_points
 from harmonium.studies.prose import format_count
 from harmonium.studies.summary import Estimate
 from tests.reports.stores import UNSOLVED, fill_store, read_snapshot
+from tests.studies.made import make_row
 
 TITLES = {"onemax": "OneMax", "trap:order=4": "4-traps", "nk:k=2": "NK, k = 2"}
 """The families of the small study, in words."""
@@ -66,6 +68,18 @@ def test_the_paper_s_points_are_near_ours(small_store: Path) -> None:
     assert not any(
         panel.paper for panel in trace_growth(snapshot.rows, snapshot.laws, "population")
     )
+
+
+def test_the_paper_s_tree_stands_only_beside_ours() -> None:
+    ours = [make_row(size, "our-tree", algorithm=PaperTree(population=16)) for size in (40, 60)]
+    others = [make_row(size, "tree", algorithm=EDA("tree")) for size in (40, 60)]
+    (panel,) = trace_growth(ours, (), "evaluations")
+    rbm, boa, tree = panel.paper
+    assert (rbm.algorithm, boa.algorithm, tree.algorithm) == ("rbm-paper", "boa", "our-tree")
+    assert tree.label == "the paper's TREE"
+    assert [(spot.x, spot.mean) for spot in tree.spots] == [(40, 4076), (60, 5432), (80, 6635)]
+    (panel,) = trace_growth(others, (), "evaluations")
+    assert len(panel.paper) == 2
 
 
 def test_a_panel_describes_itself(small_store: Path) -> None:

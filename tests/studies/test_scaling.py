@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harmonium import EDA, HIFF, NK, Algorithm, OneMax, PaperRBM, Pyramid, Trap
+from harmonium import EDA, HIFF, NK, Algorithm, OneMax, PaperRBM, PaperTree, Pyramid, Trap
 from harmonium.problems import ProblemSpec
 from harmonium.studies.comparisons import compare_rows
-from harmonium.studies.paper import find_exponent
+from harmonium.studies.paper import find_exponent, find_point, name_model
 from harmonium.studies.scaling import (
     LAW_METRICS,
     Law,
@@ -184,6 +184,14 @@ def test_the_paper_s_exponent_stands_only_beside_the_paper_s_setting(
 ) -> None:
     rows = [make_row(size, problem=problem, algorithm=algorithm) for size in (20, 40)]
     assert fit(rows, metric).paper == exponent
+
+
+def test_the_paper_s_models_are_known_by_their_settings() -> None:
+    assert name_model(PaperTree(population=64)) == "TREE"
+    assert name_model(PaperTree(best=5)) is None
+    assert name_model(EDA("tree")) is None
+    assert name_model(PAPER_RBM) == "RBM"
+    assert find_point(Trap(60, 5), "TREE", "evaluations") == 74_610
 
 
 def test_the_paper_has_exponents_of_its_rbm_and_boa() -> None:

@@ -2,10 +2,25 @@
 
 from harmonium.algorithms.base import Algorithm, Search, Status
 from harmonium.algorithms.eda import EDA
+from harmonium.algorithms.incremental import Incremental, PaperTree
 from harmonium.algorithms.pyramid import Pyramid
 from harmonium.algorithms.structure import Structure
 from harmonium.registry import Registry
 
-ALGORITHMS: Registry[Algorithm] = Registry("algorithm", Algorithm, [EDA, Pyramid, Structure])  # type: ignore[type-abstract]
+ALGORITHMS: Registry[Algorithm] = Registry(
+    "algorithm",
+    Algorithm,  # type: ignore[type-abstract]
+    [EDA, Pyramid, Structure, Incremental, PaperTree],
+)
 
-__all__ = ["ALGORITHMS", "EDA", "Algorithm", "Pyramid", "Search", "Status", "Structure"]
+__all__ = [
+    "ALGORITHMS",
+    "EDA",
+    "Algorithm",
+    "Incremental",
+    "PaperTree",
+    "Pyramid",
+    "Search",
+    "Status",
+    "Structure",
+]

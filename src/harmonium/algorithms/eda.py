@@ -12,6 +12,9 @@ from harmonium.algorithms.selection import Pairing
 from harmonium.models import MODELS, UMDA, Model, Replacement
 from harmonium.space import Space
 
+if TYPE_CHECKING:
+    from harmonium.algorithms.incremental import Incremental
+
 
 @dataclass(frozen=True)
 class EDA(Algorithm):
@@ -67,14 +70,7 @@ class EDA(Algorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.model, str):
-            object.__setattr__(self, "model", MODELS.parse(self.model))
-        elif isinstance(self.model, dict):
-            object.__setattr__(self, "model", MODELS.from_dict(self.model))
-        if not isinstance(self.model, Model):
-            raise self.refusal(
-                "model", "a model, such as harmonium.RBM(), or a subclass of harmonium.Model"
-            )
+        resolve_model(self)
         if self.replacement == "auto":  # resolved here, so that an EDA says what it does
             paired = self.pairing == "parent-offspring"
             suitable = "keep-parents" if paired else self.model.replacement
@@ -136,6 +132,20 @@ class EDA(Algorithm):
             bits = search.ask()
             search.tell(bits, bits.sum(axis=1))
         _compiled.add(kind)
+
+
+def resolve_model(algorithm: "EDA | Incremental") -> None:
+    """Make the field `model`, given as a text or in the form of JSON, a model; or raise."""
+    model: object = algorithm.model
+    if isinstance(model, str):
+        model = MODELS.parse(model)
+    elif isinstance(model, dict):
+        model = MODELS.from_dict(model)
+    if not isinstance(model, Model):
+        raise algorithm.refusal(
+            "model", "a model, such as harmonium.RBM(), or a subclass of harmonium.Model"
+        )
+    object.__setattr__(algorithm, "model", model)
 
 
 _compiled: set[object] = set()

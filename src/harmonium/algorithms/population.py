@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from harmonium.algorithms.base import Search, Status
+from harmonium.algorithms.breeding import Streams, breed
 from harmonium.algorithms.replacement import REPLACEMENTS, Population, read_population
 from harmonium.algorithms.selection import Indices, select, select_pairs
-from harmonium.bits import Bits, Fitness, check_bits
-from harmonium.blas import one_blas_thread
-from harmonium.models import Fitted, Model, Replacement, read_facts, with_check
+from harmonium.bits import Bits, Fitness
+from harmonium.models import Fitted, Replacement
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 
@@ -137,20 +137,18 @@ class PopulationSearch(Search):
         assert population is not None  # noqa: S101  # ask() randomizes first
         with self.clock.charge("selection"):
             chosen = self._select(population)
-        with one_blas_thread():
-            with self.clock.charge("building"):
-                parents = population.bits[chosen] ^ self.mask
-                fit = with_check(self.eda.model.fit, self.clock.check)
-                fitted = fit(parents, self._rng("building"), self._fitted)
-            with self.clock.charge("sampling"):
-                self.clock.check()
-                sample = with_check(fitted.sample, self.clock.check)
-                offspring = sample(len(parents), self._rng("sampling"))
-        offspring = _check_sampled(offspring, parents.shape, self.eda.model) ^ self.mask
-        facts = read_facts(fitted)
+        brood = breed(
+            self.eda.model,
+            population.bits[chosen],
+            len(chosen),
+            self.mask,
+            Streams(self._rng("building"), self._rng("sampling")),
+            self._fitted,
+            self.clock,
+        )
         # Nothing has changed so far: a fit that failed or was interrupted can be asked for again.
-        self._parents, self._fitted, self._facts = chosen, fitted, facts
-        return offspring
+        self._parents, self._fitted, self._facts = chosen, brood.fitted, brood.facts
+        return brood.offspring
 
     def _renew(self, told: Population) -> Population:
         """Algorithm 1, line 6: the next population from parents and offspring."""
@@ -170,17 +168,6 @@ class PopulationSearch(Search):
 
     def _rng(self, part: str) -> np.random.Generator:
         return self.rng(part, self.generation)
-
-
-def _check_sampled(bits: Bits, shape: tuple[int, ...], model: Model) -> Bits:
-    """Refuse what a model of the user's own may sample by mistake."""
-    try:
-        checked = check_bits(bits, shape[1])
-    except ValueError as error:
-        raise ValueError(f"{model} sampled what it should not: {error}") from None
-    if checked.shape != shape:
-        raise ValueError(f"{model} sampled {len(checked)} rows; expected {shape[0]}, as asked for")
-    return checked
 
 
 def _welcome(population: Population, known: Population) -> Population:

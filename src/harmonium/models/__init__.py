@@ -11,27 +11,40 @@ from harmonium.models.base import (
     read_weights,
     with_check,
 )
+from harmonium.models.bmda import BMDA
 from harmonium.models.boa import BOA
 from harmonium.models.dae import DAE
 from harmonium.models.dbm import DBM
 from harmonium.models.dbn import DBN
+from harmonium.models.ecga import ECGA
+from harmonium.models.ga import GA
 from harmonium.models.helmholtz import Helmholtz
+from harmonium.models.mimic import MIMIC
+from harmonium.models.mrf import MRF
+from harmonium.models.pbil import PBIL
 from harmonium.models.rbm import RBM, PaperRBM
+from harmonium.models.tree import Tree
 from harmonium.models.umda import UMDA
 from harmonium.registry import Registry
 
 MODELS: Registry[Model] = Registry(
     "model",
     Model,  # type: ignore[type-abstract]
-    [RBM, PaperRBM, BOA, UMDA, DBN, DBM, DAE, Helmholtz],
+    [RBM, PaperRBM, BOA, UMDA, DBN, DBM, DAE, Helmholtz, PBIL, MIMIC, BMDA, Tree, ECGA, MRF, GA],
 )
 
 __all__ = [
+    "BMDA",
     "BOA",
     "DAE",
     "DBM",
     "DBN",
+    "ECGA",
+    "GA",
+    "MIMIC",
     "MODELS",
+    "MRF",
+    "PBIL",
     "RBM",
     "UMDA",
     "Fitted",
@@ -40,6 +53,7 @@ __all__ = [
     "Model",
     "PaperRBM",
     "Replacement",
+    "Tree",
     "read_facts",
     "read_interactions",
     "read_linkage",

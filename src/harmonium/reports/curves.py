@@ -14,8 +14,11 @@ from harmonium.studies.summary import Estimate, Metric, Row
 
 MAX_PANELS: Final = 12
 """Panels of a grid; more sizes are thinned out."""
-_PAPER_NAMES: Final = {"RBM": "rbm-paper", "BOA": "boa"}
-"""The names whose looks the paper's models have if a study has no algorithm with their settings."""
+_PAPER_NAMES: Final = {"RBM": "rbm-paper", "BOA": "boa", "TREE": None}
+"""The names whose looks the paper's models have if a study has no algorithm with their settings.
+
+TREE is shown only beside such an algorithm.
+"""
 _NOT_SOLVED: Final = ", not solved"
 _NEAR: Final = 1.5
 """The paper's points are shown up to so many times our largest size, or below our smallest."""
@@ -215,7 +218,7 @@ def _trace_algorithm(name: str, rows: Sequence[Row], law: Law | None, metric: Me
 
 
 def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
-    """Yield the paper's RBM and BOA on this family, at sizes near ours."""
+    """Yield the paper's models on this family, at sizes near ours."""
     family = name_family(rows[0].problem)
     sizes = [row.size for row in rows if row.state == "done"]
     for kind, alike in _PAPER_NAMES.items():
@@ -227,11 +230,12 @@ def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
             and point.hidden in ("", "n/2")
             and min(sizes) / _NEAR <= point.size <= max(sizes) * _NEAR
         )
-        if spots:
-            ours = [row.name for row in rows if name_model(row.algorithm) == kind]
+        ours = (row.name for row in rows if name_model(row.algorithm) == kind)
+        name = next(ours, alike)
+        if spots and name is not None:
             exponent = find_exponent(rows[0].problem, kind, metric)
             growth = "" if exponent is None else f", {write_power(f'{exponent:.1f}')}"
-            yield Curve((*ours, alike)[0], f"the paper's {kind}{growth}", spots)
+            yield Curve(name, f"the paper's {kind}{growth}", spots)
 
 
 def _write_law(exponent: Estimate) -> str:

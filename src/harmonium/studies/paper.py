@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-from harmonium.algorithms import EDA, Algorithm
+from harmonium.algorithms import EDA, Algorithm, PaperTree
 from harmonium.models import BOA, PaperRBM
 from harmonium.problems import AnyProblem
 from harmonium.studies.summary import Metric
@@ -58,7 +58,7 @@ def read_points() -> tuple[Point, ...]:
 
 
 def find_point(problem: AnyProblem, model: str, metric: str) -> float | None:
-    """Return the paper's value for a problem and its RBM (n/2 hidden units) or BOA, or none."""
+    """Return the paper's value for a problem and a model, RBM (n/2 hidden units), BOA or TREE."""
     family = name_family(problem)
     for point in read_points():
         here = (point.family, point.model, point.metric, point.size)
@@ -82,7 +82,7 @@ def name_family(problem: AnyProblem) -> str | None:
 
 
 def name_model(algorithm: Algorithm) -> str | None:
-    """Return "RBM" or "BOA" for an algorithm with the paper's own setting, otherwise none.
+    """Return "RBM", "BOA" or "TREE" for an algorithm with the paper's own setting, otherwise none.
 
     The paper does not state who meets in a tournament, so both pairings count.
     """
@@ -99,6 +99,7 @@ def _drop_free(algorithm: Algorithm) -> dict[str, Any]:
 _SETTINGS: Final = {
     "RBM": _drop_free(EDA(PaperRBM(), replacement="keep-parents")),
     "BOA": _drop_free(EDA(BOA(), replacement="keep-parents")),
+    "TREE": _drop_free(PaperTree()),
 }
 
 
