@@ -1,7 +1,7 @@
 """Optimise functions of bits by learning what good solutions look like."""
 
 from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Search, Status
-from harmonium.models import BOA, MODELS, RBM, UMDA, Interactions, Model, PaperRBM
+from harmonium.models import BOA, HBOA, MODELS, RBM, UMDA, Interactions, Model, PaperRBM
 from harmonium.optimize import maximize, minimize, resume
 from harmonium.options import Options
 from harmonium.problems import (
@@ -25,6 +25,7 @@ __all__ = [
     "ALGORITHMS",
     "BOA",
     "EDA",
+    "HBOA",
     "HIFF",
     "MODELS",
     "NK",

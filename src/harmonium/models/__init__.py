@@ -12,14 +12,16 @@ from harmonium.models.base import (
     with_check,
 )
 from harmonium.models.boa import BOA
+from harmonium.models.hboa import HBOA
 from harmonium.models.rbm import RBM, PaperRBM
 from harmonium.models.umda import UMDA
 from harmonium.registry import Registry
 
-MODELS: Registry[Model] = Registry("model", Model, [RBM, PaperRBM, BOA, UMDA])  # type: ignore[type-abstract]
+MODELS: Registry[Model] = Registry("model", Model, [RBM, PaperRBM, BOA, HBOA, UMDA])  # type: ignore[type-abstract]
 
 __all__ = [
     "BOA",
+    "HBOA",
     "MODELS",
     "RBM",
     "UMDA",
