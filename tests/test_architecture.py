@@ -19,7 +19,7 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 ORDER: Final = (
     *("bits", "interrupts", "jit", "blas", "clock", "files", "format", "warn", "version"),
     *("seeds", "specs", "registry", "snapshots", "space"),
-    *("problems", "models", "algorithms", "runs"),
+    *("problems", "models", "testing", "algorithms", "runs"),
     *(
         "progress",
         "environment",
