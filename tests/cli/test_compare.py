@@ -86,6 +86,15 @@ def test_any_algorithms_with_their_own_populations(tmp_path: Path) -> None:
     assert all(row["expected_evaluations"] is not None for row in rows)
 
 
+def test_algorithms_with_the_same_model_are_numbered_and_named(tmp_path: Path) -> None:
+    twice = ("--algorithm", "eda:model=umda", "--algorithm", "eda:model=umda,replacement=worst")
+    done = call_here("compare", "onemax:length=10", *twice, *SERIAL, "--population", "20")
+    assert done.stdout.endswith(
+        "umda (1): eda:model=umda,replacement=keep-parents\n"
+        "umda (2): eda:model=umda,replacement=worst\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "models"),
     [

@@ -40,6 +40,6 @@ def test_its_replacement_keeps_niches() -> None:
     ids=str,
 )
 def test_blocks_and_hierarchies_are_solved(problem: hm.Problem, population: int) -> None:
-    """Of ten runs with other seeds, HIFF was solved in ten and the trap in ten."""
+    """Seen with the seeds 1 to 10: HIFF 64 10, the trap 9; HIFF 128 with 1 to 5: 5."""
     results = [hm.run(problem, hm.EDA("hboa", population=population), seed=s) for s in (1, 2)]
     assert all(result.solved for result in results)

@@ -110,6 +110,9 @@ def _choose_plan(population: str | None, max_population: int) -> StudyPlan:
 
 def _print_tables(study: Study, rows: Sequence[Row]) -> None:
     output().print(show_study(study, rows), *_list_phases(rows))
+    for name, algorithm in {row.name: row.algorithm for row in rows}.items():
+        if name != algorithm.label:  # two EDAs with the same model
+            output().print(f"{name}: {algorithm}", soft_wrap=True)
 
 
 def _list_phases(rows: Sequence[Row]) -> list[Table]:

@@ -17,7 +17,7 @@ from harmonium.models.rbm import RBM, PaperRBM
 from harmonium.models.umda import UMDA
 from harmonium.registry import Registry
 
-MODELS: Registry[Model] = Registry("model", Model, [RBM, PaperRBM, BOA, HBOA, UMDA])  # type: ignore[type-abstract]
+MODELS: Registry[Model] = Registry("model", Model, [RBM, PaperRBM, BOA, UMDA, HBOA])  # type: ignore[type-abstract]
 
 __all__ = [
     "BOA",
