@@ -89,18 +89,23 @@ def replace_restricted(
 def replace_restricted_and_prune(
     population: Population, parents: Indices, offspring: Population, rng: np.random.Generator
 ) -> Population:
-    """Restricted tournament replacement; then members worse than every offspring are replaced.
+    """Restricted tournament replacement; then members far worse than all offspring are replaced.
 
     Such a member is no niche, but it is rarely the nearest to an offspring: without niches, as in
     OneMax, half of the population would stay what it was at first. It makes room for one of the
-    offspring that won no tournament, drawn at random; the worst member comes first.
+    offspring that won no tournament, drawn at random; the worst member comes first. Far worse is
+    below the worst offspring by more than half its distance from the median offspring.
     """
     renewed, entered = _hold_tournaments(population, offspring, rng)
     losers = rng.permutation(np.flatnonzero(~entered))
+    ascending = np.sort(offspring.fitness)
+    worst, median = ascending[0], ascending[len(ascending) // 2]
+    with np.errstate(over="ignore"):
+        bound = worst - (median - worst) / 2
     order = np.argsort(renewed.fitness, kind="stable")
-    worse = order[renewed.fitness[order] < offspring.fitness.min()][: len(losers)]
-    renewed.bits[worse] = offspring.bits[losers[: len(worse)]]
-    renewed.fitness[worse] = offspring.fitness[losers[: len(worse)]]
+    replaced = order[renewed.fitness[order] < bound][: len(losers)]
+    renewed.bits[replaced] = offspring.bits[losers[: len(replaced)]]
+    renewed.fitness[replaced] = offspring.fitness[losers[: len(replaced)]]
     return renewed
 
 
