@@ -19,7 +19,8 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 ORDER: Final = (
     *("bits", "interrupts", "jit", "blas", "clock", "files", "format", "warn", "version"),
     *("seeds", "specs", "registry", "snapshots", "space"),
-    *("instances", "problems", "generate", "models", "structure", "algorithms", "runs"),
+    *("instances", "problems", "generate", "models", "testing"),
+    *("structure", "algorithms", "runs"),
     *(
         "progress",
         "environment",

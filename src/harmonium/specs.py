@@ -156,7 +156,7 @@ def format_spec(name: str, settings: Mapping[str, Any]) -> str:
 def parse_settings(name: str, text: str) -> dict[str, Scalar]:
     """Read `field=value,…`, the settings of `name`; commas inside parentheses do not separate."""
     settings: dict[str, Scalar] = {}
-    for setting in filter(None, _split(name, text)):
+    for setting in filter(None, split_commas(name, text)):
         field, equals, value = (part.strip() for part in setting.partition("="))
         if not equals or not field:
             raise SpecError(f"{name}: {setting!r} is not a setting; write field=value")
@@ -166,8 +166,11 @@ def parse_settings(name: str, text: str) -> dict[str, Scalar]:
     return settings
 
 
-def _split(name: str, text: str) -> list[str]:
-    r"""Split at the commas that are not inside parentheses; `\(` and `\)` are none."""
+def split_commas(name: str, text: str) -> list[str]:
+    r"""Split a text that belongs to `name` at the commas that are not inside parentheses.
+
+    `\(` and `\)` are no parentheses.
+    """
     parts, depth, first = [], 0, 0
     for place, letter in enumerate(text):
         if letter in "()" and text[place - 1 : place] == "\\":

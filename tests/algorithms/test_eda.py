@@ -28,7 +28,7 @@ from harmonium.specs import SpecError
         ),
         (
             {"replacement": "none"},
-            "eda: replacement is 'none'; expected one of keep-parents, rtr, worst",
+            "eda: replacement is 'none'; expected one of keep-parents, rtr, rtr-prune, worst",
         ),
         (
             {"pairing": "parent-offspring", "replacement": "rtr"},

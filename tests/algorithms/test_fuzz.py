@@ -88,7 +88,7 @@ def draw_rows(data: st.DataObject, asked: Bits) -> Bits:
 
 
 @pytest.mark.parametrize("population", [8, "auto"])
-@pytest.mark.parametrize("replacement", ["keep-parents", "worst", "rtr"])
+@pytest.mark.parametrize("replacement", ["keep-parents", "worst", "rtr", "rtr-prune"])
 @given(data=st.data())
 @settings(max_examples=60)
 def test_a_search_is_true_to_what_it_was_told(

@@ -8,6 +8,7 @@ from harmonium.algorithms.replacement import (
     Population,
     keep_parents,
     replace_restricted,
+    replace_restricted_and_prune,
     replace_worst,
 )
 from harmonium.algorithms.selection import select
@@ -123,6 +124,57 @@ def test_restricted_replacement_never_loses_the_best() -> None:
     equal = Population(offspring.bits, np.full(50, population.fitness.min()))
     unchanged = replace_restricted(population, np.arange(50), equal, np.random.default_rng(3))
     assert to_rows(unchanged) == to_rows(population)
+
+
+def test_members_far_worse_than_all_offspring_make_room_for_offspring_that_lost() -> None:
+    population = random_population(40, 12, seed=1)
+    offspring = random_population(20, 12, seed=2)
+    offspring.fitness[:] = 6  # of 0 to 9
+    offspring.fitness[:2] = 4  # so that members below 4 - (6 - 4)/2 are far worse
+    rng = np.random.default_rng(3)
+    rtr = to_rows(replace_restricted(population, np.arange(20), offspring, rng))
+    entered = set(rtr) & set(to_rows(offspring))
+    losers = [row for row in to_rows(offspring) if row not in entered]
+    renewed = to_rows(
+        replace_restricted_and_prune(population, np.arange(20), offspring, np.random.default_rng(3))
+    )
+    worse = [place for place, row in enumerate(rtr) if row[0] < 3]
+    replaced = [place for place, row in enumerate(renewed) if row != rtr[place]]
+    assert (len(losers), len(worse)) == (9, 9)
+    assert replaced == worse
+    drawn = [renewed[place] for place in replaced]
+    assert len(set(drawn)) == 9
+    assert set(drawn) <= set(losers)
+
+
+def test_the_worst_members_go_first_where_few_offspring_lost() -> None:
+    bits = np.zeros((20, 8), dtype=np.uint8)
+    fitness = np.arange(20.0)
+    offspring = Population(np.ones((1, 8), dtype=np.uint8), np.array([10.0]))
+    seeds = [seed for seed in range(50) if draw_window(seed)[0] >= 10]  # it loses
+    assert len(seeds) > 10
+    for seed in seeds:
+        renewed = replace_restricted_and_prune(
+            Population(bits, fitness), np.arange(1), offspring, np.random.default_rng(seed)
+        )
+        assert renewed.fitness.tolist() == [10.0, *range(1, 20)]
+        assert renewed.bits[0].all()
+
+
+def draw_window(seed: int) -> list[int]:
+    """Return the window of one offspring in a population of 20: a single member."""
+    return list(np.random.default_rng(seed).integers(0, 20, (1, 1), dtype=np.int32)[0])
+
+
+def test_without_hopeless_members_pruning_changes_nothing() -> None:
+    population = random_population(40, 12, seed=1)
+    offspring = random_population(20, 12, seed=2)
+    offspring.fitness[0] = -1
+    plain, pruned = (
+        to_rows(replace(population, np.arange(20), offspring, np.random.default_rng(3)))
+        for replace in (replace_restricted, replace_restricted_and_prune)
+    )
+    assert plain == pruned != to_rows(population)
 
 
 def test_populations_are_taken_and_joined_row_by_row() -> None:

@@ -312,7 +312,7 @@ def test_a_bisection_without_a_store_can_be_continued_after_sigterm(
     bisect = ("bisect", f"{problem}:length=8", "--model", "umda", "--engine", "serial")
     done = call_here(*bisect, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    (store,) = tmp_path.glob("harmonium-*/bisect.db")
+    (store,) = tmp_path.glob("harmonium-*/study.db")
     stored = len(read_trials(store))
     assert stored > 0
     assert f"stopped; {stored} trials were run and are stored in {store}; " in done.stderr

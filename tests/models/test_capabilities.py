@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harmonium import BOA, MODELS, RBM, UMDA, Interactions, Model
+from harmonium import BOA, RBM, UMDA
 from harmonium.bits import Bits
-from harmonium.models import Fitted, read_facts, read_interactions, read_linkage, read_weights
+from harmonium.models import read_facts, read_interactions, read_linkage, read_weights
 from harmonium.models.kernels.rbm import Machine
 from harmonium.models.neural import CONTEXTS, DOUBLED_ODDS
 from harmonium.models.rbm import FittedRBM
@@ -181,61 +181,6 @@ def test_umda_offers_nothing(copied: Bits) -> None:
     assert read_interactions(fitted) is None
     assert read_linkage(fitted) is None
     assert read_weights(fitted) is None
-
-
-def check_interactions(interactions: Interactions | None, length: int) -> None:
-    if interactions is None:
-        return
-    strengths = interactions.strengths
-    assert strengths.shape == (length, length)
-    assert strengths.dtype == np.float64
-    assert np.isfinite(strengths).all()
-    assert (strengths >= 0).all()
-    assert not strengths.diagonal().any()
-    assert interactions.directed or np.array_equal(strengths, strengths.T)
-    assert interactions.threshold > 0
-    assert interactions.unit
-    np.testing.assert_array_equal(interactions.pairs, interactions.pairs.T)
-
-
-def check_linkage(linkage: list[tuple[int, ...]] | None, length: int) -> None:
-    for bits in linkage or []:
-        assert len(bits) >= 2
-        assert list(bits) == sorted(set(bits))
-        assert 0 <= bits[0] <= bits[-1] < length
-        assert all(type(bit) is int for bit in bits)
-    assert linkage is None or len(set(linkage)) == len(linkage)
-
-
-def check_weights(weights: NDArray[np.float64] | None, length: int) -> None:
-    if weights is not None:
-        assert weights.ndim == 2
-        assert len(weights) == length
-        assert np.isfinite(weights).all()
-
-
-@pytest.mark.parametrize("model", [pytest.param(cls(), id=cls.name) for cls in MODELS])
-@pytest.mark.parametrize(
-    "parents",
-    [
-        random_rows(60, 9, seed=1),
-        random_rows(4, 2, seed=2),
-        random_rows(2, 1, seed=3),
-        np.repeat(random_rows(200, 3, seed=4), 3, axis=1),
-        np.ones((50, 6), dtype=np.uint8),
-    ],
-    ids=["random", "two bits", "one bit", "blocks", "converged"],
-)
-def test_capabilities_are_well_formed(model: Model, parents: Bits) -> None:
-    first = model.fit(parents, np.random.default_rng(1))
-    fits: list[Fitted] = [first, model.fit(parents, np.random.default_rng(2), first)]
-    packed = model.unpack(model.pack(first))
-    for fitted in fits if packed is None else [*fits, packed]:
-        length = parents.shape[1]
-        check_interactions(read_interactions(fitted), length)
-        check_linkage(read_linkage(fitted), length)
-        check_weights(read_weights(fitted), length)
-        assert all(type(fact) is float for fact in read_facts(fitted).values())
 
 
 def test_a_fact_that_is_not_a_number_is_refused() -> None:

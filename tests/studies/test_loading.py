@@ -218,7 +218,8 @@ WRONG = {
     ),
     "unknown replacement": (
         'replacement = "best"\n' + TOP + ONEMAX,
-        "models[0]: eda: replacement is 'best'; expected one of keep-parents, rtr, worst or auto",
+        "models[0]: eda: replacement is 'best'; expected one of keep-parents, rtr, rtr-prune, "
+        "worst or auto",
     ),
     "problems as one": (
         TOP + '[problems]\nproblem = "onemax"\nsizes = [20]\n',

@@ -31,8 +31,8 @@ class EDA(Algorithm):
     pairing : str
         Which rows meet in a tournament: "any", or "parent-offspring".
     replacement : str
-        Which rows make room for the offspring: "keep-parents", "worst" or "rtr". "auto" uses what
-        suits the model.
+        Which rows make room for the offspring: "keep-parents", "worst", "rtr" or "rtr-prune".
+        "auto" uses what suits the model.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Replacement: which of parents, offspring and the rest make the next population."""
 
-from typing import Final, NamedTuple, Protocol, get_args
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,12 +83,43 @@ def replace_restricted(
     Each offspring in turn meets a window of members drawn at random and takes the place of the one
     nearest to it in Hamming distance, if it is fitter. Window: min(length, population / 20).
     """
+    return _hold_tournaments(population, offspring, rng)[0]
+
+
+def replace_restricted_and_prune(
+    population: Population, parents: Indices, offspring: Population, rng: np.random.Generator
+) -> Population:
+    """Restricted tournament replacement; then members far worse than all offspring are replaced.
+
+    Such a member is no niche, but it is rarely the nearest to an offspring: without niches, as in
+    OneMax, half of the population would stay what it was at first. It makes room for one of the
+    offspring that won no tournament, drawn at random; the worst member comes first. Far worse is
+    below the worst offspring by more than half its distance from the median offspring.
+    """
+    renewed, entered = _hold_tournaments(population, offspring, rng)
+    losers = rng.permutation(np.flatnonzero(~entered))
+    ascending = np.sort(offspring.fitness)
+    worst, median = ascending[0], ascending[len(ascending) // 2]
+    with np.errstate(over="ignore"):
+        bound = worst - (median - worst) / 2
+    order = np.argsort(renewed.fitness, kind="stable")
+    replaced = order[renewed.fitness[order] < bound][: len(losers)]
+    renewed.bits[replaced] = offspring.bits[losers[: len(replaced)]]
+    renewed.fitness[replaced] = offspring.fitness[losers[: len(replaced)]]
+    return renewed
+
+
+def _hold_tournaments(
+    population: Population, offspring: Population, rng: np.random.Generator
+) -> tuple[Population, NDArray[np.bool_]]:
+    """Return the population after restricted tournaments, and which offspring won theirs."""
     size, length = population.bits.shape
     window = max(1, min(length, size // 20))
     windows = rng.integers(0, size, (len(offspring.fitness), window), dtype=np.int32)
     bits, fitness = population.bits.copy(), population.fitness.copy()
-    _replace_restricted(bits, _pack(bits), fitness, *offspring, _pack(offspring.bits), windows)
-    return Population(bits, fitness)
+    packed, new_packed = _pack(bits), _pack(offspring.bits)
+    entered = _replace_nearest(bits, packed, fitness, *offspring, new_packed, windows)
+    return Population(bits, fitness), entered
 
 
 def _pack(bits: Bits) -> NDArray[np.uint64]:
@@ -112,7 +143,7 @@ def _count_ones(word: np.uint64) -> np.uint64:
 
 
 @jit
-def _replace_restricted(
+def _replace_nearest(
     bits: Bits,
     packed: NDArray[np.uint64],
     fitness: Fitness,
@@ -120,7 +151,9 @@ def _replace_restricted(
     new_fitness: Fitness,
     new_packed: NDArray[np.uint64],
     windows: NDArray[np.int32],
-) -> None:
+) -> NDArray[np.bool_]:
+    """Hold the tournaments in place; return which rows won."""
+    entered = np.zeros(new_fitness.size, np.bool_)
     for row in range(new_fitness.size):
         nearest = -1
         least = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -135,8 +168,13 @@ def _replace_restricted(
             fitness[nearest] = new_fitness[row]
             packed[nearest] = new_packed[row]
             bits[nearest] = new_bits[row]
+            entered[row] = True
+    return entered
 
 
-REPLACEMENTS: Final[dict[Replacement, Replace]] = dict(
-    zip(get_args(Replacement), (keep_parents, replace_worst, replace_restricted), strict=True)
-)
+REPLACEMENTS: Final[dict[Replacement, Replace]] = {
+    "keep-parents": keep_parents,
+    "worst": replace_worst,
+    "rtr": replace_restricted,
+    "rtr-prune": replace_restricted_and_prune,
+}

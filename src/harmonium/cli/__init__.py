@@ -15,6 +15,7 @@ import harmonium
 from harmonium.cli import study
 from harmonium.cli.bench import bench
 from harmonium.cli.bisect import bisect
+from harmonium.cli.compare import compare
 from harmonium.cli.generate import generate
 from harmonium.cli.listing import list_algorithms, list_models, list_problems
 from harmonium.cli.optimize import optimize
@@ -35,6 +36,7 @@ app.command("solve")(solve)
 app.command("optimize")(optimize)
 app.add_typer(study.app, name="study")
 app.command("bisect")(bisect)
+app.command("compare")(compare)
 app.command("report")(report)
 app.command("generate")(generate)
 app.command("problems")(list_problems)

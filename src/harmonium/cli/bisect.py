@@ -14,13 +14,14 @@ from harmonium.algorithms import Algorithm
 from harmonium.cli import options as o
 from harmonium.cli.results import name_algorithms
 from harmonium.cli.solve import make_algorithms, name_file, select_given
-from harmonium.cli.study import ENGINE_LOST, INTERRUPTED, carry_out
+from harmonium.cli.study import ENGINE_LOST, INTERRUPTED, Show, carry_out
 from harmonium.problems import PROBLEMS, FileProblem
 from harmonium.registry import importable
 from harmonium.specs import SpecError, format_spec
 from harmonium.studies import Bisect, Family, Row, Study
 from harmonium.studies.export import list_rows
 from harmonium.studies.families import StudyError
+from harmonium.studies.plans import StudyPlan
 
 StartOption = Annotated[int, typer.Option(help="First population.")]
 ToleranceOption = Annotated[
@@ -70,24 +71,19 @@ def bisect(
     with importable(Path.cwd()):
         algorithms = make_algorithms(algorithm or [], model, settings)
     plan = Bisect(start, tolerance, max_population, confirm=confirm)
-    study = _make_study(name_file(problem, as_format), runs, algorithms, plan, seed)
+    problem = name_file(problem, as_format)
+    study = make_study(f"bisect {problem}", problem, runs, algorithms, plan, seed)
     show = _print_rows if as_json else None
-    if store is not None:
-        return carry_out(study, store, engine, workers, scheduler, "the same command", show=show)
-    folder = Path(tempfile.mkdtemp(prefix="harmonium-"))
-    path, continued = folder / "bisect.db", False
-    again = f"the same command with --store {shlex.quote(str(path))}"
-    try:
-        code = carry_out(study, path, engine, workers, scheduler, again, kept=False, show=show)
-        continued = code in (INTERRUPTED, ENGINE_LOST)
-    finally:
-        if not continued:
-            shutil.rmtree(folder, ignore_errors=True)
-    return code
+    return run_study(study, store, engine, workers, scheduler, show)
 
 
-def _make_study(
-    problem: str, runs: int, algorithms: Sequence[Algorithm], plan: Bisect, seed: int
+def make_study(
+    title: str,
+    problem: str,
+    runs: int,
+    algorithms: Sequence[Algorithm],
+    plan: StudyPlan,
+    seed: int,
 ) -> Study:
     """Return the study of one problem at one size."""
     name, settings = PROBLEMS.split(problem)
@@ -96,12 +92,37 @@ def _make_study(
     if not sizes and name != FileProblem.name:
         raise SpecError(f"{problem}: has no length; write {name}:length=…")
     family = Family(format_spec(name, settings), sizes, runs)
-    title = f"bisect {problem}"
     try:
         named = _name(algorithms)
         return Study(title, [family], named, plan=plan, seed=seed, folder=Path.cwd())
     except StudyError as error:  # where in a study is of no interest here
         raise SpecError(error.reason) from error
+
+
+def run_study(
+    study: Study,
+    store: Path | None,
+    engine: str,
+    workers: int | None,
+    scheduler: str | None,
+    show: Show | None,
+) -> int:
+    """Run a study on the given store, or on one that is kept only if the study is to be continued.
+
+    Return the exit code.
+    """
+    if store is not None:
+        return carry_out(study, store, engine, workers, scheduler, "the same command", show=show)
+    folder = Path(tempfile.mkdtemp(prefix="harmonium-"))
+    path, continued = folder / "study.db", False
+    again = f"the same command with --store {shlex.quote(str(path))}"
+    try:
+        code = carry_out(study, path, engine, workers, scheduler, again, kept=False, show=show)
+        continued = code in (INTERRUPTED, ENGINE_LOST)
+    finally:
+        if not continued:
+            shutil.rmtree(folder, ignore_errors=True)
+    return code
 
 
 def _name(algorithms: Sequence[Algorithm]) -> Mapping[str, Algorithm]:

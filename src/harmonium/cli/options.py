@@ -99,8 +99,8 @@ PopulationOption = Annotated[
 ReplacementOption = Annotated[
     str | None,
     typer.Option(
-        help="Which rows make room for the offspring: keep-parents, worst or rtr; auto: what suits"
-        " the model.",
+        help="Which rows make room for the offspring: keep-parents, worst, rtr or rtr-prune;"
+        " auto: what suits the model.",
         show_default="auto",
         rich_help_panel=EDA_PANEL,
         metavar="NAME",

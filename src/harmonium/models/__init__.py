@@ -18,6 +18,7 @@ from harmonium.models.dbm import DBM
 from harmonium.models.dbn import DBN
 from harmonium.models.ecga import ECGA
 from harmonium.models.ga import GA
+from harmonium.models.hboa import HBOA
 from harmonium.models.helmholtz import Helmholtz
 from harmonium.models.mimic import MIMIC
 from harmonium.models.mrf import MRF
@@ -30,7 +31,24 @@ from harmonium.registry import Registry
 MODELS: Registry[Model] = Registry(
     "model",
     Model,  # type: ignore[type-abstract]
-    [RBM, PaperRBM, BOA, UMDA, DBN, DBM, DAE, Helmholtz, PBIL, MIMIC, BMDA, Tree, ECGA, MRF, GA],
+    [
+        RBM,
+        PaperRBM,
+        BOA,
+        UMDA,
+        DBN,
+        DBM,
+        DAE,
+        Helmholtz,
+        PBIL,
+        MIMIC,
+        BMDA,
+        Tree,
+        ECGA,
+        MRF,
+        GA,
+        HBOA,
+    ],
 )
 
 __all__ = [
@@ -41,6 +59,7 @@ __all__ = [
     "DBN",
     "ECGA",
     "GA",
+    "HBOA",
     "MIMIC",
     "MODELS",
     "MRF",

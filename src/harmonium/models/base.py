@@ -16,7 +16,7 @@ from harmonium.specs import Spec
 
 T = TypeVar("T")
 
-Replacement = Literal["keep-parents", "worst", "rtr"]
+Replacement = Literal["keep-parents", "worst", "rtr", "rtr-prune"]
 """Which rows the offspring replace; see `algorithms/replacement.py`."""
 
 Matrix = NDArray[np.float64]

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
-from harmonium.models.base import Fitted, Interactions, Model, Replacement
+from harmonium.models.base import Fitted, Model, Replacement
 from harmonium.models.kernels import boa as kernels
+from harmonium.models.networks import Network
 from harmonium.seeds import draw_key
 
 
@@ -43,7 +44,7 @@ class BOA(Model):
 
 
 @dataclass(frozen=True)
-class FittedBOA:
+class FittedBOA(Network):
     """A Bayesian network over the bits, with the probability of a one in each configuration."""
 
     sources: NDArray[np.int64]
@@ -63,27 +64,17 @@ class FittedBOA:
         return {"edges": float(self.counts.sum()), "max_parents": float(self.counts.max())}
 
     @property
+    def length(self) -> int:
+        """Number of bits."""
+        return len(self.counts)
+
+    @property
     def edges(self) -> list[tuple[int, int]]:
         """The edges (parent, child)."""
         return [
             (int(source), child)
             for child, count in enumerate(self.counts)
             for source in self.sources[child, :count]
-        ]
-
-    def interactions(self) -> Interactions:
-        """Return 1 from parent to child."""
-        strengths = np.zeros((len(self.counts), len(self.counts)))
-        for parent, child in self.edges:
-            strengths[parent, child] = 1.0
-        return Interactions(strengths, threshold=1.0, directed=True, unit="edge")
-
-    def linkage(self) -> list[tuple[int, ...]]:
-        """Return each bit that has parents together with them."""
-        return [
-            tuple(sorted((child, *map(int, self.sources[child, :count]))))
-            for child, count in enumerate(self.counts)
-            if count
         ]
 
     def to_networkx(self) -> Any:

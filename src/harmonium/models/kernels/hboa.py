@@ -1,0 +1,312 @@
+"""Greedy decision trees for the bits of a Bayesian network: growth, and ancestral sampling.
+
+Bits are rows (N, n) of uint8. There is one tree for each bit, the tree's child. All nodes are in
+one array: node i < n is the root of the tree of child i, and the two nodes below a node stand side
+by side, the one for a split bit of 0 first. A leaf has the rows that reach it; with m₀ zeros and m₁
+ones of the child among them, its score in bits is that of Bayes and Dirichlet with a flat prior
+(K2), log₂(m₀!·m₁!/(m₀+m₁+1)!), less the price of a leaf.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits
+from harmonium.clock import Check, no_check
+from harmonium.jit import jit, jit_fast
+from harmonium.models.kernels.draws import fork, uniform
+
+Indices = NDArray[np.int32]
+Numbers = NDArray[np.float64]
+Words = NDArray[np.uint64]
+
+NODE = np.dtype(
+    [
+        ("child", np.int32),
+        ("bit", np.int32),  # what an inner node asks for; the best split of a leaf
+        ("below", np.int32),  # first of the two nodes below; 0 for a leaf
+        ("start", np.int32),  # of its rows in `order[child]`: first those with a zero …
+        ("middle", np.int32),  # … then those with a one
+        ("stop", np.int32),
+        ("gain", np.float64),  # of the best split
+    ]
+)
+
+_STEP_COUNTS = 1_000_000_000
+"""Bits counted between two checks of the time: some tens of milliseconds."""
+_STEP_SPLITS = 1024
+"""Most splits between two checks."""
+_BLOCK = 255
+"""Rows whose ones fit into a counter of 8 bits."""
+
+
+class Growth(NamedTuple):
+    """Trees under construction, and what the choice of the next split needs."""
+
+    words: Words
+    """The rows, eight bits to a word and a byte to a bit: (N, ⌈n / 8⌉)."""
+    order: Indices
+    """The rows of each child, leaf by leaf: (n, N)."""
+    above: NDArray[np.bool_]
+    """above[a, d]: a is d or an ancestor of d."""
+    log_factorials: Numbers
+    """log₂(k!) for k = 0 … N + 1."""
+    nodes: NDArray[np.void]
+    """Records of `NODE`."""
+    queue: Indices
+    """Leaves that are worth splitting: a heap, the largest gain first."""
+    sizes: NDArray[np.int64]
+    """Number of nodes, and of leaves in the queue."""
+    price: float
+    """Bits that a leaf costs."""
+
+
+class Trees(NamedTuple):
+    """The trees of all bits, node by node."""
+
+    child: Indices
+    """The bit whose tree a node belongs to."""
+    bit: Indices
+    """The bit that an inner node asks for."""
+    below: Indices
+    """The first of the two nodes below a node; 0 for a leaf."""
+    probability: NDArray[np.float32]
+    """Frequency of ones of the child among the rows that reach a node."""
+
+
+def build(rows: Bits, price: float, check: Check = no_check) -> tuple[Trees, NDArray[np.int64]]:
+    """Split the leaf that gains most, without cycles, while a split has a gain.
+
+    A leaf costs `price` bits. Return the trees, and the bits in topological order: each after those
+    that its tree asks for.
+    """
+    n = rows.shape[1]
+    step = min(max(1, _STEP_COUNTS // rows.size), _STEP_SPLITS)
+    growth = _start(rows, pack(rows), np.zeros(2 * n + 4 * step, NODE), price)
+    for first in range(0, n, step):
+        check()
+        _score_roots(growth, first, min(first + step, n))
+    while growth.sizes[1]:
+        check()
+        growth = _make_room(growth, 2 * step)
+        _split_leaves(growth, step)
+    nodes = growth.nodes[: growth.sizes[0]]
+    ones = nodes["stop"] - nodes["middle"]
+    probability = (ones / (nodes["stop"] - nodes["start"])).astype(np.float32)
+    child, bit, below = (nodes[part].copy() for part in ("child", "bit", "below"))
+    order = growth.above.sum(axis=0).argsort(kind="stable")  # an ancestor has fewer ancestors
+    return Trees(child, bit, below, probability), order
+
+
+def pack(rows: Bits) -> Words:
+    """Pad the rows to whole words, and view them as such."""
+    count, n = rows.shape
+    padded = np.zeros((count, -(-n // 8) * 8), np.uint8)
+    padded[:, :n] = rows
+    return padded.view(np.uint64)
+
+
+def _make_room(growth: Growth, wanted: int) -> Growth:
+    """Return the growth with room for so many more nodes."""
+    if growth.sizes[0] + wanted <= len(growth.nodes):
+        return growth
+    nodes = np.concatenate([growth.nodes, np.zeros_like(growth.nodes)])
+    queue = np.concatenate([growth.queue, np.zeros_like(growth.queue)])
+    return growth._replace(nodes=nodes, queue=queue)
+
+
+@jit
+def _start(rows: Bits, words: Words, nodes: NDArray[np.void], price: float) -> Growth:
+    """Return trees of one leaf each."""
+    count, n = rows.shape
+    order = np.empty((n, count), np.int32)
+    above = np.zeros((n, n), np.bool_)
+    for child in range(n):
+        above[child, child] = True
+        zeros = 0
+        for row in range(count):
+            zeros += 1 - rows[row, child]
+        places = np.array([0, zeros])
+        for row in range(count):
+            value = rows[row, child]
+            order[child, places[value]] = row
+            places[value] += 1
+        nodes[child]["child"] = child
+        nodes[child]["middle"] = zeros
+        nodes[child]["stop"] = count
+    log_factorials = np.zeros(count + 2)
+    for k in range(2, count + 2):
+        log_factorials[k] = log_factorials[k - 1] + np.log2(k)
+    queue = np.empty(len(nodes), np.int32)
+    return Growth(words, order, above, log_factorials, nodes, queue, np.array([n, 0]), price)
+
+
+@jit
+def _score_roots(growth: Growth, first: int, last: int) -> None:
+    """Score the trees of the children from `first` to `last`."""
+    for root in range(first, last):
+        _score_leaf(growth, root)
+
+
+@jit
+def _split_leaves(growth: Growth, most: int) -> None:
+    """Take up to so many leaves from the queue and split them.
+
+    Other splits may have made a leaf's split one that closes a cycle. Such a leaf is scored again:
+    its next best split may come later.
+    """
+    nodes, above, sizes = growth.nodes, growth.above, growth.sizes
+    for _ in range(most):
+        if not sizes[1]:
+            return
+        leaf = _pop(nodes, growth.queue, sizes)
+        child, bit = nodes[leaf]["child"], nodes[leaf]["bit"]
+        if above[child, bit]:
+            _score_leaf(growth, leaf)
+            continue
+        _divide(growth, leaf)
+        if not above[bit, child]:
+            _join(above, bit, child)
+        below = nodes[leaf]["below"]
+        _score_leaf(growth, below)
+        _score_leaf(growth, below + 1)
+
+
+@jit
+def _score_leaf(growth: Growth, leaf: int) -> None:
+    """Find the split of a leaf that gains most; put the leaf into the queue if it gains at all.
+
+    A leaf that not even a perfect split would improve is not counted.
+    """
+    logs = growth.log_factorials
+    node = growth.nodes[leaf]
+    start, middle, stop = node["start"], node["middle"], node["stop"]
+    zeros, ones = middle - start, stop - middle
+    before = score(logs, zeros, ones) + growth.price
+    perfect = score(logs, zeros, 0) + score(logs, 0, ones)
+    if perfect <= before:
+        return
+    order, forbidden = growth.order[node["child"]], growth.above[node["child"]]
+    zeros_on = count_ones(growth.words, order[start:middle])
+    ones_on = count_ones(growth.words, order[middle:stop])
+    node["gain"] = 0.0
+    for bit in range(len(forbidden)):
+        if forbidden[bit]:
+            continue
+        on = score(logs, zeros_on[bit], ones_on[bit])
+        off = score(logs, zeros - zeros_on[bit], ones - ones_on[bit])
+        gain = on + off - before
+        if gain > node["gain"]:
+            node["gain"] = gain
+            node["bit"] = bit
+    if node["gain"] > 0.0:
+        _push(growth.nodes, growth.queue, growth.sizes, leaf)
+
+
+@jit
+def score(log_factorials: Numbers, zeros: int, ones: int) -> float:
+    """Return the score of a leaf, without its price, in bits."""
+    return float(log_factorials[zeros] + log_factorials[ones] - log_factorials[zeros + ones + 1])
+
+
+@jit
+def count_ones(words: Words, rows: Indices) -> Indices:
+    """Return the ones of each bit among these rows, padded to whole words.
+
+    Eight bits are counted at once, in the bytes of a word, before these could overflow.
+    """
+    width = words.shape[1]
+    total = np.zeros(width * 8, np.int32)
+    block = np.empty(width, np.uint64)
+    counters = block.view(np.uint8)
+    for first in range(0, len(rows), _BLOCK):
+        block[:] = 0
+        for row in rows[first : first + _BLOCK]:
+            for word in range(width):
+                block[word] += words[row, word]
+        for bit in range(len(total)):
+            total[bit] += counters[bit]
+    return total
+
+
+@jit
+def _divide(growth: Growth, leaf: int) -> None:
+    """Make a leaf an inner node with two leaves, and sort its rows into them."""
+    nodes, sizes = growth.nodes, growth.sizes
+    node = nodes[leaf]
+    start, middle, stop, bit = node["start"], node["middle"], node["stop"], node["bit"]
+    order = growth.order[node["child"]]
+    rows = order[start:stop].copy()
+    column = growth.words.view(np.uint8)[:, bit]
+    places = np.zeros(4, np.int64)  # 2·bit + child: how many, then where the next one goes
+    for number, row in enumerate(rows):
+        places[2 * column[row] + (number >= middle - start)] += 1
+    place = start
+    for part in range(4):
+        size = places[part]
+        places[part] = place
+        place += size
+    node["below"] = sizes[0]
+    for side in range(2):
+        below = nodes[sizes[0] + side]
+        below["child"] = node["child"]
+        below["start"], below["middle"] = places[2 * side], places[2 * side + 1]
+        below["stop"] = stop if side else places[2]
+    sizes[0] += 2
+    for number, row in enumerate(rows):
+        part = 2 * column[row] + (number >= middle - start)
+        order[places[part]] = row
+        places[part] += 1
+
+
+@jit
+def _join(above: NDArray[np.bool_], parent: int, child: int) -> None:
+    """Make the ancestors of `parent` those of the descendants of `child`."""
+    for ancestor in range(len(above)):
+        if above[ancestor, parent]:
+            above[ancestor] |= above[child]
+
+
+@jit
+def _push(nodes: NDArray[np.void], queue: Indices, sizes: NDArray[np.int64], leaf: int) -> None:
+    """Put a leaf into the heap."""
+    place = sizes[1]
+    sizes[1] += 1
+    while place and nodes[queue[(place - 1) // 2]]["gain"] < nodes[leaf]["gain"]:
+        queue[place] = queue[(place - 1) // 2]
+        place = (place - 1) // 2
+    queue[place] = leaf
+
+
+@jit
+def _pop(nodes: NDArray[np.void], queue: Indices, sizes: NDArray[np.int64]) -> int:
+    """Take the leaf with the largest gain from the heap."""
+    best = queue[0]
+    sizes[1] -= 1
+    last, size = queue[sizes[1]], sizes[1]
+    place = 0
+    while 2 * place + 1 < size:
+        larger = 2 * place + 1
+        if larger + 1 < size and nodes[queue[larger + 1]]["gain"] > nodes[queue[larger]]["gain"]:
+            larger += 1
+        if nodes[queue[larger]]["gain"] <= nodes[last]["gain"]:
+            break
+        queue[place] = queue[larger]
+        place = larger
+    queue[place] = last
+    return int(best)
+
+
+@jit_fast
+def sample(count: int, trees: Trees, order: NDArray[np.int64], key: np.uint64) -> Bits:
+    """Draw `count` rows, one child after another in topological order."""
+    columns = np.empty((len(order), count), np.uint8)
+    for child in order:
+        low, high = fork(key, child)
+        for row in range(count):
+            node = child
+            while trees.below[node]:
+                node = trees.below[node] + columns[trees.bit[node], row]
+            columns[child, row] = uniform(low, high, np.uint32(row)) < trees.probability[node]
+    return np.ascontiguousarray(columns.T)

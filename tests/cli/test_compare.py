@@ -1,0 +1,140 @@
+"""`harmonium compare`: models side by side on one problem, as a study."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harmonium.cli.compare import split_models
+from tests.cli.commands import assert_refused, call_here
+from tests.cli.studies import export
+
+SERIAL = ("--runs", "6", "--engine", "serial")
+TRAP = ("compare", "trap:length=10,order=5", "--models", "umda,hboa", *SERIAL)
+SAME = """
+name = "same"
+models = ["umda", "hboa"]
+[[problems]]
+problem = "trap:order=5"
+sizes = [10]
+runs = 6
+[grid]
+populations = [60]
+"""
+TIMES = re.compile("cpu|seconds|memory")
+
+
+def drop_times(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if not TIMES.search(name)}
+
+
+def test_a_given_population_is_a_study_with_a_grid(tmp_path: Path) -> None:
+    (tmp_path / "same.toml").write_text(SAME, encoding="utf-8")
+    assert call_here("study", "run", "same.toml", *SERIAL[2:], cwd=tmp_path).returncode == 0
+    run = (*TRAP, "--population", "60", "--store", "kept.db")
+    done = call_here(*run, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    for table, what in (("rows", "summary"), ("comparisons", "comparisons")):
+        assert found[table] == export(tmp_path / "kept.db", "--what", what)
+        same = export(tmp_path / "same.db", "--what", what)
+        assert list(map(drop_times, found[table])) == list(map(drop_times, same))
+    assert [(row["name"], row["runs"]) for row in found["rows"]] == [("umda", 6), ("hboa", 6)]
+    (pair,) = found["comparisons"]
+    assert (pair["name"], pair["other"], pair["pairs"]) == ("umda", "hboa", 6)
+    again = call_here(*run, cwd=tmp_path)
+    assert again.stderr == "harmonium: nothing is left to run: 12 trials are stored in kept.db\n"
+
+
+def test_tables_show_success_tests_and_time_by_phase(tmp_path: Path) -> None:
+    done = call_here(*TRAP, "--population", "60", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "compare trap:length=10,order=5: seed 1, finished 2 of 2 rows: 2 meas" in done.stdout
+    assert re.search(r"^ +10 umda +60 .* \d/6 *$", done.stdout, re.M)
+    assert re.search(r"^ +umda : hboa +[\d.∞–]+ +\d\.\d\d +\d\.\d{3} *$", done.stdout, re.M)
+    assert re.search("CPU s by phase +fitness +selection +building +sampling", done.stdout)
+    assert re.search(r"^ hboa( +[\d.]+){4} *$", done.stdout, re.M)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_population_each_model_gets_the_smallest_that_suffices(tmp_path: Path) -> None:
+    arguments = ("onemax:length=10", "--models", "umda,boa", *SERIAL, "--json")
+    done = call_here("compare", *arguments, cwd=tmp_path)
+    found = json.loads(done.stdout)
+    for row in found["rows"]:
+        model = ("--model", row["name"], *SERIAL, "--json")
+        bisected = call_here("bisect", "onemax:length=10", *model, cwd=tmp_path)
+        assert drop_times(row) == drop_times(json.loads(bisected.stdout))
+    assert {pair["cost"] for pair in found["comparisons"]} == {"evaluations", "cpu_total"}
+
+
+def test_a_model_that_never_suffices_is_reported(tmp_path: Path) -> None:
+    done = call_here(*TRAP[:2], "--models", "umda,boa", *SERIAL, "--max-population", "16")
+    assert done.returncode == 0
+    assert "finished 2 of 2 rows: 2 not solved" in done.stdout
+    assert "n = 10, umda: not solved within population 16." in done.stdout
+    assert "by phase" not in done.stdout
+
+
+def test_any_algorithms_with_their_own_populations(tmp_path: Path) -> None:
+    arguments = ("onemax:length=10", "--models", "umda", "--algorithm", "pyramid", *SERIAL)
+    done = call_here("compare", *arguments, "--population", "auto", "--json", cwd=tmp_path)
+    rows = json.loads(done.stdout)["rows"]
+    assert [(row["name"], row["solved"]) for row in rows] == [("pyramid", 6), ("umda", 6)]
+    assert all(row["expected_evaluations"] is not None for row in rows)
+
+
+def test_algorithms_with_the_same_model_are_numbered_and_named(tmp_path: Path) -> None:
+    twice = ("--algorithm", "eda:model=umda", "--algorithm", "eda:model=umda,replacement=worst")
+    done = call_here("compare", "onemax:length=10", *twice, *SERIAL, "--population", "20")
+    assert done.stdout.endswith(
+        "umda (1): eda:model=umda,replacement=keep-parents\n"
+        "umda (2): eda:model=umda,replacement=worst\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "models"),
+    [
+        ("rbm,boa", ["rbm", "boa"]),
+        (
+            "rbm:hidden=n,rate=0.1, boa ,hboa:price=1",
+            ["rbm:hidden=n,rate=0.1", "boa", "hboa:price=1"],
+        ),
+        ("mine:Model:rate=0.5,umda", ["mine:Model:rate=0.5", "umda"]),
+        ("mine:Model:of=(a,b=1),umda", ["mine:Model:of=(a,b=1)", "umda"]),
+        ("", []),
+    ],
+)
+def test_lists_of_models_are_split(text: str, models: list[str]) -> None:
+    assert split_models(text) == models
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "no problem is given; see `harmonium problems`"),
+        ("onemax:length=9", "there is nothing to compare; name two models, such as --models"),
+        ("onemax:length=9 --models boa", "there is nothing to compare; name two models"),
+        ("onemax:length=9 --models boa,cnn", "unknown model 'cnn'; known: rbm"),
+        ("onemax:length=9 --models boa,umda,boa", "the same algorithm is given twice"),
+        (
+            "onemax:length=9 --models boa,umda --population 9",
+            "--population is '9'; expected an even",
+        ),
+        (
+            "onemax:length=9 --models boa,umda --population x",
+            "--population is 'x'; expected an even",
+        ),
+        ("onemax:length=9 --models (boa,umda", "--models: the parentheses in '(boa,umda' do not"),
+        ("onemax --models boa,umda", "onemax: has no length; write onemax:length=…"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(
+    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(call_here("compare", *arguments.split()), message)
+    assert not list(tmp_path.iterdir())
