@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Meta
 
 from harmonium.algorithms.base import Algorithm, Search, Status
+from harmonium.algorithms.evidence import read_evidence, start_evidence
 from harmonium.algorithms.linkage import (
     LinkageSets,
     count_pairs,
@@ -30,9 +31,7 @@ from harmonium.algorithms.walkers import (
     order_sets,
     propose_flips,
     propose_mixes,
-    read_evidence,
     read_walkers,
-    start_evidence,
     start_walkers,
 )
 from harmonium.bits import Bits, Fitness
@@ -164,7 +163,7 @@ class PyramidSearch(Search):
             elif self.stage == "mix" and self.level < len(self.levels):
                 level = self.levels[self.level]
                 sets = self._learn_sets(level)
-                propose_mixes(walkers, sets, level.rows, self._rules)
+                propose_mixes(walkers, self._evidence, sets, level.rows, self._rules)
             elif self.stage == "shake":
                 walkers.active[:] = not self._champion.exhausted
                 propose_shakes(walkers, self._champion.bits, self._evidence, self._rules)
@@ -263,7 +262,9 @@ class PyramidSearch(Search):
             rng = self.rng("linkage", len(self._members))
             with self.clock.charge("building"), one_blas_thread():
                 if self.pyramid.linkage == "tree":
-                    level.sets = learn_tree(level.counts, len(level.rows), rng)
+                    level.sets = learn_tree(
+                        level.counts, len(level.rows), rng, self._rules.variable
+                    )
                 else:
                     fit = with_check(MODELS.parse(self.pyramid.linkage).fit, self.clock.check)
                     fitted = fit(level.rows, rng)
@@ -277,7 +278,7 @@ class PyramidSearch(Search):
                 self.confirmations = 0
             return
         self._walkers.candidates[self._walkers.active] = bits  # repaired ones may differ
-        accept(self._walkers, self._evidence, fitness)
+        accept(self._walkers, self._evidence, fitness, self._rules)
         if self.stage == "start":
             self._walkers.active[:] = False
 
