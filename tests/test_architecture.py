@@ -18,7 +18,7 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 
 ORDER: Final = (
     *("bits", "interrupts", "jit", "blas", "clock", "files", "format", "warn", "version"),
-    *("seeds", "specs", "registry", "snapshots", "space"),
+    *("seeds", "specs", "registry", "snapshots", "space", "variables"),
     *("problems", "models", "algorithms", "runs"),
     *(
         "progress",
