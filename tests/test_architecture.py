@@ -27,6 +27,7 @@ ORDER: Final = (
         "optimize",
         "studies",
         "harmonium",
+        "interop",
         "reports",
         "plots",
         "bench",

@@ -8,7 +8,7 @@ import pytest
 
 from harmonium import HIFF, NK, Ising, MaxSat, OneMax, Problem, Trap
 from harmonium.bits import Bits
-from harmonium.problems import PROBLEMS, ProblemSpec, name_problem, read_structure
+from harmonium.problems import PBO, PROBLEMS, ProblemSpec, name_problem, read_structure
 from tests.rows import every_row, random_rows
 
 # At least one of each, small enough to see all rows.
@@ -24,6 +24,8 @@ EXAMPLES: Final[list[ProblemSpec]] = [
     HIFF(8),
     MaxSat(9, 40, 2),
     Ising(side=3),
+    PBO(9, 20),
+    PBO(10, 24, instance=2),
     Ising(length=12, side=4, instance=1),
 ]
 
