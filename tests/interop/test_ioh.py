@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import ioh
-import numpy as np
 import polars as pl
 import pytest
 from iohinspector import DataManager
@@ -93,7 +92,7 @@ def test_an_experiment_runs_all_functions(tmp_path: Path) -> None:
     experiment()
     table = read(tmp_path / "out")
     assert sorted(table["function_id"].unique()) == list(FUNCTIONS)
-    assert table["evals"].max() <= 60
+    assert max(table["evals"]) <= 60
 
 
 def test_runs_of_an_experiment_have_different_seeds() -> None:
@@ -146,7 +145,7 @@ def test_a_log_of_optimize_is_read_too(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     [facts] = [json.loads(path.read_text("utf-8")) for path in folder.rglob("*.json")]
     assert (facts["maximization"], facts["function_name"]) == (False, "weigh")
-    assert read(folder)["raw_y"].min() == 0.0
+    assert min(read(folder)["raw_y"]) == 0.0
 
 
 def test_the_files_of_a_log(tmp_path: Path) -> None:
@@ -161,9 +160,12 @@ def test_the_files_of_a_log(tmp_path: Path) -> None:
 
 def test_a_study_is_exported(tmp_path: Path) -> None:
     study = hm.Study(
-        [hm.Family("onemax", [8, 12])], {"pyramid": hm.Pyramid()}, hm.Runs(runs=2), name="ones"
+        name="ones",
+        families=[hm.Family("onemax", sizes=[8, 12], runs=2)],
+        algorithms=["pyramid"],
+        plan=hm.Runs(),
     )
-    study.run(tmp_path / "ones.db", progress=False)
+    study.run(tmp_path / "ones.db", engine="serial")
     folder = tmp_path / "logs"
     done = call_here("study", "export", str(tmp_path / "ones.db"), "--format", "ioh")
     assert "--format ioh writes a folder; choose it with -o" in done.stderr
@@ -173,4 +175,4 @@ def test_a_study_is_exported(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     table = read(folder)
     assert sorted(table["dimension"].unique()) == [8, 12]
-    assert np.array_equal(table.group_by("data_id").agg(pl.col("best_y").max()).height, 4)
+    assert sorted(table.group_by("data_id").agg(pl.col("best_y").max())["best_y"]) == [8, 8, 12, 12]
