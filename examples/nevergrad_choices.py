@@ -20,9 +20,8 @@ parametrization = ng.p.Instrumentation(
 def loss(kernel: str, degree: int, scale: bool, penalty: int) -> float:
     """Return a loss whose parameters interact; 0 is the optimum."""
     suits = 5 if kernel == "poly" else 1
-    return (
-        abs(degree - suits) + 2 * (not scale) + 0.1 * abs(penalty - 3 * degree) + (kernel != "poly")
-    )
+    distance = abs(degree - suits) + 0.1 * abs(penalty - 3 * degree)
+    return distance + 2 * (not scale) + (kernel != "poly")
 
 
 choices = parametrization[1].value  # the named arguments
