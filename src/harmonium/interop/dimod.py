@@ -60,7 +60,8 @@ class Sampler(dimod.Sampler):  # type: ignore[misc, name-defined]  # dimod has f
     Examples
     --------
     >>> from harmonium.interop.dimod import Sampler
-    >>> Sampler().sample_ising({"a": 1.0}, {("a", "b"): -1.0}, seed=1).first.energy
+    >>> samples = Sampler().sample_ising({"a": 1.0}, {("a", "b"): -1.0}, seed=1)
+    >>> float(samples.first.energy)
     -2.0
     """
 

@@ -65,6 +65,11 @@ class PBO(ProblemSpec):
         stated = float(self._made.optimum.y)
         return None if unknown or not math.isfinite(stated) else stated
 
+    @property
+    def structure(self) -> None:
+        """Not known: `ioh` does not tell."""
+        return None
+
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the value of each row."""
         return np.array(self._made(bits.tolist()) if len(bits) else (), dtype=np.float64)
