@@ -18,7 +18,7 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 
 ORDER: Final = (
     *("bits", "interrupts", "jit", "blas", "clock", "files", "format", "warn", "version"),
-    *("seeds", "specs", "registry", "snapshots", "space"),
+    *("seeds", "specs", "registry", "snapshots", "space", "variables"),
     *("instances", "problems", "generate", "models", "testing"),
     *("structure", "algorithms", "runs"),
     *(
@@ -28,6 +28,7 @@ ORDER: Final = (
         "optimize",
         "studies",
         "harmonium",
+        "interop",
         "reports",
         "plots",
         "bench",

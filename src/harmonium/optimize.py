@@ -1,10 +1,10 @@
-"""Optimise any function of bits: `maximize`, `minimize`, and `resume` after an interruption."""
+"""Optimise any function of bits or of named variables: `maximize`, `minimize` and `resume`."""
 
 import functools
 import inspect
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -21,11 +21,12 @@ from harmonium.models import Model
 from harmonium.options import FilePath, Options
 from harmonium.runs import Callback, Reason, Result, Runner, compile_kernels, default_stop
 from harmonium.runs.checkpoint import check_function, keep_checkpoint, load_runner
-from harmonium.runs.function import FunctionEvaluator, OnError
+from harmonium.runs.function import FunctionEvaluator, OnError, read_feasible
 from harmonium.runs.log import Log
 from harmonium.runs.noise import NoisyRunner
 from harmonium.seeds import check_seed
 from harmonium.space import Fixed, Groups, Space, SubsetSize, make_space
+from harmonium.variables import Domain, Variables
 
 if TYPE_CHECKING:
     from harmonium.progress import Progress
@@ -35,8 +36,10 @@ P = ParamSpec("P")
 
 def maximize(
     function: Callable[[Any], Any],
-    length: int,
+    length: int | None = None,
     *,
+    space: Domain | None = None,
+    feasible: Callable[[Any], object] | None = None,
     batch: bool = False,
     algorithm: Algorithm | str | None = None,
     model: Model | str = "auto",
@@ -49,7 +52,7 @@ def maximize(
     stagnation: float | None = None,
     confirmations: int | None = None,
     callback: Callback | None = None,
-    initial: ArrayLike | None = None,
+    initial: ArrayLike | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     fixed: Fixed | None = None,
     subset_size: SubsetSize | None = None,
     exactly_one: Groups | None = None,
@@ -61,15 +64,22 @@ def maximize(
     log: FilePath | None = None,
     progress: bool | Literal["lines"] | None = None,
 ) -> Result:
-    """Find bits for which a function is as large as possible.
+    """Find bits, or values of variables, for which a function is as large as possible.
 
     Parameters
     ----------
     function : callable
         Takes one row of `length` zeros and ones, an integer array, and returns a number. With
         `batch` it takes all rows at once, (rows, length) of uint8, and returns one number a row.
-    length : int
-        Number of bits.
+        With `space` it takes a dict of values, with `batch` a list of them.
+    length : int, optional
+        Number of bits; left out with `space`.
+    space : mapping, optional
+        Variables that are not bits, by name: ``range(1, 9)`` for integers, a list for choices and
+        `bool` for a switch. The result has the best values in `best`.
+    feasible : callable, optional
+        Takes what the function takes, always one row or dict, and returns whether it is allowed;
+        the function is not called for others. Newcomers are drawn until they are feasible.
     batch : bool
         Whether the function takes all rows at once, which is faster.
     algorithm : Algorithm or str, optional
@@ -102,7 +112,7 @@ def maximize(
     callback : callable, optional
         Called with the `Runner` after every batch; the search ends when it returns True.
     initial : array-like, optional
-        Solutions known beforehand, one or many rows.
+        Solutions known beforehand, one or many rows; with `space`, dicts.
     fixed : mapping, optional
         Bits that must not change, with their values: ``{3: 1, 7: 0}``.
     subset_size : int or pair of int, optional
@@ -162,11 +172,14 @@ def _mirror(search: Callable[P, Result]) -> Callable[P, Result]:
     @functools.wraps(search)
     def minimize(*args: P.args, **kwargs: P.kwargs) -> Result:
         options = inspect.signature(search).bind(*args, **kwargs).arguments
-        function, length = options.pop("function"), options.pop("length")
+        function, length = options.pop("function"), options.pop("length", None)
         return _optimize(function, length, Options(**options), sign=-1.0)
 
     minimize.__name__ = minimize.__qualname__ = "minimize"
-    minimize.__doc__ = "Find bits for which a function is as small as possible; see `maximize`."
+    minimize.__doc__ = (
+        "Find bits, or values of variables, for which a function is as small as possible; see "
+        "`maximize`."
+    )
     return minimize
 
 
@@ -177,6 +190,7 @@ def resume(
     path: FilePath,
     function: Callable[[Any], Any],
     *,
+    feasible: Callable[[Any], object] | None = None,
     target: float | None = None,
     max_calls: int | None = None,
     max_evaluations: int | None = None,
@@ -199,7 +213,7 @@ def resume(
         far, which must have the same value; with ``cache=False`` it is not.
     target, max_calls, max_evaluations, max_seconds, stagnation, confirmations : optional
         Replace those of the start; counted from the very beginning.
-    callback, executor, log, progress : optional
+    feasible, callback, executor, log, progress : optional
         As for `maximize`; they are not part of a checkpoint.
 
     Returns
@@ -222,7 +236,7 @@ def resume(
         raise TypeError(f"function is {function!r}; expected resume(path, function)")
     given = {key: value for key, value in locals().items() if key not in ("path", "function")}
     options = Options(**given)
-    runner = load_runner(Path(path), function, executor)
+    runner = load_runner(Path(path), function, executor, feasible)
     if target is not None:
         runner.evaluator.target = float(target) * runner.evaluator.sign
     runner.stop = options.adapt_stop(runner.stop)
@@ -239,11 +253,19 @@ def resume(
     return _carry_out(runner, options)
 
 
-def _optimize(function: Callable[[Any], Any], length: int, options: Options, sign: float) -> Result:
+def _optimize(
+    function: Callable[[Any], Any], length: int | None, options: Options, sign: float
+) -> Result:
     """Check everything, then run."""
-    length = _check_function(function, length)
-    space = make_space(length, options.fixed, options.subset_size, options.exactly_one)
-    initial = _check_initial(options.initial, space)
+    variables = None if options.space is None else Variables(options.space)
+    length = _check_function(function, length, variables)
+    groups = options.exactly_one if variables is None else variables.groups
+    feasible = read_feasible(options.feasible, variables)
+    space = make_space(length, options.fixed, options.subset_size, groups, feasible)
+    initial = options.initial
+    if initial is not None and variables is not None:
+        initial = variables.read_rows(initial)
+    initial = _check_initial(initial, space)
     seed = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
     algorithm = options.make_algorithm(length)
     evaluator = FunctionEvaluator(
@@ -254,6 +276,8 @@ def _optimize(function: Callable[[Any], Any], length: int, options: Options, sig
         cached=options.cache and not options.noise,
         on_error=options.on_error,
         executor=options.executor,
+        variables=variables,
+        feasible=feasible,
     )
     if options.target is not None:
         evaluator.target = float(options.target) * sign
@@ -292,10 +316,16 @@ def _open_progress(wanted: bool | Literal["lines"] | None) -> "Progress | None":
     return Progress.in_notebook() or Progress.on_terminal()
 
 
-def _check_function(function: object, length: object) -> int:
+def _check_function(function: object, length: object, variables: Variables | None) -> int:
     """Raise for what is not a function or a length; return the length."""
     if not callable(function):
         raise TypeError(f"function is {function!r}; expected a function of a row of bits")
+    if variables is not None:
+        if length is not None:
+            raise TypeError(f"length is {length!r}; leave it out where there is a space")
+        return variables.length
+    if length is None:
+        raise TypeError("length is missing; expected the number of bits, or space=…")
     if isinstance(length, bool) or not isinstance(length, int | np.integer):
         raise TypeError(f"length is {length!r}; expected the number of bits")
     if length < 1:
@@ -303,7 +333,7 @@ def _check_function(function: object, length: object) -> int:
     return int(length)
 
 
-def _check_initial(initial: ArrayLike | None, space: Space) -> Bits:
+def _check_initial(initial: Any, space: Space) -> Bits:
     none = np.empty((0, space.length), dtype=np.uint8)
     if initial is None:
         return none
@@ -316,4 +346,7 @@ def _check_initial(initial: ArrayLike | None, space: Space) -> Bits:
     wrong = np.flatnonzero((repaired != bits).any(axis=1))
     if len(wrong):
         raise ValueError(f"row {wrong[0]} of initial {space.blame(bits[wrong[0]])}; correct it")
+    for number, row in enumerate(bits):
+        if not space.accepts(row):
+            raise ValueError(f"solution {number} of initial is not feasible; leave it out")
     return bits

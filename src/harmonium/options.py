@@ -1,6 +1,7 @@
 """The options of `maximize`: one typed object, checked when it is made."""
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from harmonium.runs import Callback, Stop
 from harmonium.runs.calling import count_workers
 from harmonium.runs.function import OnError
 from harmonium.space import Fixed, Groups, SubsetSize
+from harmonium.variables import Domain
 
 MAX_NETWORK_LENGTH = 1000
 """Bits beyond which building a Bayesian network takes longer than most evaluations."""
@@ -26,6 +28,8 @@ FilePath = str | os.PathLike[str]
 class Options:
     """The options of `maximize`, which documents them; checked when made."""
 
+    space: Domain | None = None
+    feasible: Callable[[Any], object] | None = None
     batch: bool = False
     algorithm: Algorithm | str | None = None
     model: Model | str = "auto"
@@ -38,7 +42,7 @@ class Options:
     stagnation: float | None = None
     confirmations: int | None = None
     callback: Callback | None = None
-    initial: ArrayLike | None = None
+    initial: ArrayLike | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     fixed: Fixed | None = None
     subset_size: SubsetSize | None = None
     exactly_one: Groups | None = None
@@ -73,8 +77,19 @@ class Options:
                 "model and population are settings of the EDA; leave them out when algorithm is "
                 "given, or pass algorithm=EDA(model, population=…)"
             )
+        self._check_constraints()
         for name in ("checkpoint", "log"):
             _check_path(name, getattr(self, name))
+
+    def _check_constraints(self) -> None:
+        """Raise for constraints that do not fit what is searched."""
+        if not (self.feasible is None or callable(self.feasible)):
+            raise TypeError(f"feasible is {self.feasible!r}; expected a function that returns bool")
+        for name in ("fixed", "subset_size", "exactly_one"):
+            if self.space is not None and getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} is for bits; with space leave values out, or pass feasible"
+                )
 
     @property
     def limits(self) -> dict[str, Any]:

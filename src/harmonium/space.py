@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,11 @@ MAX_COUNTED_SOLUTIONS = 10**12
 Fixed = Mapping[int, int]
 SubsetSize = int | tuple[int, int]
 Groups = Iterable[Sequence[int]]
+Feasible = Callable[[NDArray[np.uint8]], bool]
+"""Whether a row is allowed."""
+
+MAX_DRAWS = 100
+"""How often a random row that is not feasible is drawn again."""
 
 _NO_PLACES = np.empty(0, dtype=np.intp)
 _NO_VALUES = np.empty(0, dtype=np.uint8)
@@ -37,6 +42,9 @@ class Space:
         Bounds on the number of ones; by default 0 and `length`.
     groups : tuple of tuples of int, optional
         Bits of which exactly one is one: disjoint groups of at least two bits that are not fixed.
+    feasible : callable, optional
+        Takes a valid row and returns whether it is allowed. Samples are drawn again while they are
+        not; repaired rows may still not be feasible.
     """
 
     length: int
@@ -45,6 +53,7 @@ class Space:
     fewest: int = 0
     most: int = -1
     groups: tuple[tuple[int, ...], ...] = ()
+    feasible: Feasible | None = None
 
     def __post_init__(self) -> None:
         if self.length < 1:
@@ -113,6 +122,19 @@ class Space:
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Draw random valid rows, shape (count, length)."""
+        rows = self._draw(count, rng)
+        for _ in range(MAX_DRAWS if self.feasible else 0):
+            wrong = [number for number, row in enumerate(rows) if not self.accepts(row)]
+            if not wrong:
+                break
+            rows[wrong] = self._draw(len(wrong), rng)
+        return rows
+
+    def accepts(self, row: Bits) -> bool:
+        """Whether a valid row is feasible."""
+        return self.feasible is None or self.feasible(row)
+
+    def _draw(self, count: int, rng: np.random.Generator) -> Bits:
         rows = rng.integers(0, 2, (count, self.length), dtype=np.uint8)
         return self.repair(rows, rng)
 
@@ -155,6 +177,7 @@ def make_space(
     fixed: Fixed | None = None,
     subset_size: SubsetSize | None = None,
     exactly_one: Groups | None = None,
+    feasible: Feasible | None = None,
 ) -> Space:
     """Make the space that a user describes, or raise if it has no valid row."""
     values = _read_fixed(length, fixed)
@@ -177,6 +200,7 @@ def make_space(
         fewest,
         most,
         groups,
+        feasible,
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from harmonium import HIFF, NK, Ising, MaxSat, OneMax, Problem, Trap, load
 from harmonium.bits import Bits
-from harmonium.problems import PROBLEMS, ProblemSpec, name_problem, read_structure
+from harmonium.problems import PBO, PROBLEMS, ProblemSpec, name_problem, read_structure
 from tests.instances.test_values import ASSETS
 from tests.rows import every_row, random_rows
 
@@ -25,6 +25,8 @@ EXAMPLES: Final[list[ProblemSpec]] = [
     HIFF(8),
     MaxSat(9, 40, 2),
     Ising(side=3),
+    PBO(9, 20),
+    PBO(10, 24, instance=2),
     Ising(length=12, side=4, instance=1),
     load(ASSETS / "small.cnf"),
     load(ASSETS / "small.wcnf"),
@@ -91,6 +93,8 @@ def flip(rows: Bits, *variables: int) -> Bits:
 
 
 def test_bits_interact_if_and_only_if_they_share_a_group(problem: ProblemSpec) -> None:
+    if problem.structure is None:
+        return
     rows = every_row(problem.length)
     fitness = problem(rows)
     together = {pair for group in problem.structure for pair in combinations(group, 2)}
@@ -101,7 +105,7 @@ def test_bits_interact_if_and_only_if_they_share_a_group(problem: ProblemSpec) -
 
 
 def test_groups_are_distinct_bits_in_order(problem: ProblemSpec) -> None:
-    for group in problem.structure:
+    for group in problem.structure or ():
         assert list(group) == sorted(set(group))
         assert set(group) <= set(range(problem.length))
 

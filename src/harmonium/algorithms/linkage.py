@@ -46,17 +46,32 @@ def count_pairs(rows: Bits) -> Counts:
     return counts
 
 
-def learn_tree(counts: Counts, rows: int, rng: np.random.Generator) -> LinkageSets:
+def learn_tree(
+    counts: Counts,
+    rows: int,
+    rng: np.random.Generator,
+    variable: NDArray[np.int64] | None = None,
+) -> LinkageSets:
     """Return the useful sets of the linkage tree of so many rows.
 
     The root is left out, since copying all bits makes nothing new, and so are two sets that are
     merged at distance 0, since their bits always agree. Ties between distances are broken at
-    random.
+    random. `variable` is the first bit of the group of each bit, the bit itself if it has none;
+    groups are linked as wholes.
     """
-    if len(counts) == 1:
+    if variable is None or len(firsts := np.unique(variable)) == len(variable):
+        return _learn_tree(_measure_distances(counts, rows), rng)
+    bits = [np.flatnonzero(variable == first) for first in firsts]
+    tree = _learn_tree(_measure_group_distances(counts, rows, bits), rng)
+    sizes = np.array([len(bits[number]) for number in tree.members], dtype=np.int64)
+    members = np.concatenate([np.empty(0, np.int64), *(bits[number] for number in tree.members)])
+    return LinkageSets(members, np.concatenate([[0], np.cumsum(sizes)])[tree.starts])
+
+
+def _learn_tree(distances: NDArray[np.float32], rng: np.random.Generator) -> LinkageSets:
+    if len(distances) == 1:
         return LinkageSets(np.empty(0, np.int64), np.zeros(1, np.int64))
-    distances = _measure_distances(counts, rows)
-    merges, heights = _merge(distances, rng.permutation(len(counts)))
+    merges, heights = _merge(distances, rng.permutation(len(distances)))
     return LinkageSets(*_list_sets(merges, heights))
 
 
@@ -93,6 +108,30 @@ def _measure_distances(counts: Counts, rows: int) -> NDArray[np.float32]:
             distances[i, j] = distance
             distances[j, i] = distance
     return distances
+
+
+def _measure_group_distances(
+    counts: Counts, rows: int, groups: list[NDArray[np.int64]]
+) -> NDArray[np.float32]:
+    """Return the distances of groups of bits, each of one bit or with exactly one one a row."""
+    ones = counts.diagonal()
+    with_constant = np.block([[np.array([[rows]]), ones[None]], [ones[:, None], counts]])
+    values = []  # each is the sum of the constant 1 and bits, with these weights
+    for bits in groups:
+        values += list(np.eye(len(counts) + 1, dtype=np.int64)[bits + 1])
+        if len(bits) == 1:  # its other value is zero
+            values.append(np.eye(1, len(counts) + 1, dtype=np.int64)[0] - values[-1])
+    weights = np.array(values)
+    shares = weights @ with_constant @ weights.T / rows
+    terms = -shares * np.log2(np.where(shares > 0, shares, 1.0))
+    starts = np.cumsum([0, *(max(2, len(bits)) for bits in groups[:-1])])
+    joint = np.add.reduceat(np.add.reduceat(terms, starts, axis=0), starts, axis=1)
+    entropies = joint.diagonal()
+    total = entropies[:, None] + entropies
+    distances = np.where(joint > 0, 2.0 - total / np.where(joint > 0, joint, 1.0), 0.0)
+    distances[distances < _ZERO_DISTANCE] = 0.0
+    np.fill_diagonal(distances, np.inf)
+    return distances.astype(np.float32)
 
 
 @jit

@@ -15,6 +15,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.algorithms.base import Algorithm, Search, Status
+from harmonium.algorithms.evidence import AFFECTS, read_evidence, start_evidence
 from harmonium.algorithms.linkage import (
     LinkageSets,
     count_pairs,
@@ -25,16 +26,13 @@ from harmonium.algorithms.linkage import (
 from harmonium.algorithms.rules import read_rules
 from harmonium.algorithms.shaking import Champion, propose_shakes
 from harmonium.algorithms.walkers import (
-    AFFECTS,
     SAME_EFFECT,
     Walkers,
     accept,
     order_sets,
     propose_flips,
     propose_mixes,
-    read_evidence,
     read_walkers,
-    start_evidence,
     start_walkers,
 )
 from harmonium.bits import Bits, Fitness
@@ -156,7 +154,8 @@ class PyramidSearch(Search):
     @property
     def pairs(self) -> NDArray[np.int64]:
         """Pairs of bits of which one has changed the effect of the other."""
-        affects = self._evidence.pairs == AFFECTS
+        variable = self._rules.variable
+        affects = self._evidence.pairs[np.ix_(variable, variable)] == AFFECTS
         return np.argwhere(np.triu(affects | affects.T, 1))
 
     def welcome(self, bits: Bits, fitness: Fitness) -> None:
@@ -172,7 +171,7 @@ class PyramidSearch(Search):
             elif self.stage == "mix" and self.level < len(self.levels):
                 level = self.levels[self.level]
                 sets = self._learn_sets(level)
-                propose_mixes(walkers, sets, level.rows, self._rules)
+                propose_mixes(walkers, self._evidence, sets, level.rows, self._rules)
             elif self.stage == "shake":
                 walkers.active[:] = not self._champion.exhausted
                 propose_shakes(walkers, self._champion.bits, self._evidence, self._rules)
@@ -271,7 +270,9 @@ class PyramidSearch(Search):
             rng = self.rng("linkage", len(self._members))
             with self.clock.charge("building"), one_blas_thread():
                 if self.pyramid.linkage == "tree":
-                    level.sets = learn_tree(level.counts, len(level.rows), rng)
+                    level.sets = learn_tree(
+                        level.counts, len(level.rows), rng, self._rules.variable
+                    )
                 else:
                     fit = with_check(MODELS.parse(self.pyramid.linkage).fit, self.clock.check)
                     fitted = fit(level.rows, rng)
@@ -285,7 +286,7 @@ class PyramidSearch(Search):
                 self.confirmations = 0
             return
         self._walkers.candidates[self._walkers.active] = bits  # repaired ones may differ
-        accept(self._walkers, self._evidence, fitness)
+        accept(self._walkers, self._evidence, fitness, self._rules)
         if self.stage == "start":
             self._walkers.active[:] = False
 

@@ -21,12 +21,23 @@ class Rules(NamedTuple):
     """Bits that are neither fixed nor in a group: (length,)."""
     group: NDArray[np.int64]
     """The group of each bit, -1 for none: (length,)."""
+    variable: NDArray[np.int64]
+    """The first bit of the group of each bit, the bit itself if it has none: (length,)."""
 
 
 def read_rules(space: Space) -> Rules:
     """Return the rules of a space."""
     free, group = space.free, space.group
-    return Rules(space.fewest, space.most, free, free & (group < 0), group)
+    return Rules(space.fewest, space.most, free, free & (group < 0), group, find_variables(group))
+
+
+def find_variables(group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first bit of the group of each bit, the bit itself where the group is -1."""
+    variable = np.arange(len(group))
+    for number in range(group.max(initial=-1) + 1):
+        members = np.flatnonzero(group == number)
+        variable[members] = members[0]
+    return variable
 
 
 @jit

@@ -7,16 +7,9 @@ must change together, as in a knapsack that is full, neither finds the next bett
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.algorithms.evidence import AFFECTS, Evidence, has_plateaus
 from harmonium.algorithms.rules import Rules, turn
-from harmonium.algorithms.walkers import (
-    AFFECTS,
-    Evidence,
-    Integers,
-    Walkers,
-    balance,
-    draw,
-    has_plateaus,
-)
+from harmonium.algorithms.walkers import Integers, Walkers, balance, draw
 from harmonium.bits import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.snapshots import Snapshot
@@ -108,11 +101,11 @@ def _draw_linked(
     """Draw a bit that is not fixed; three times of four one that affects a chosen bit, if known."""
     length = len(rules.free)
     if len(chosen) and draw(walkers, walker, 4):
-        pairs = evidence.pairs[chosen[draw(walkers, walker, len(chosen))]]
+        pairs = evidence.pairs[rules.variable[chosen[draw(walkers, walker, len(chosen))]]]
         first = draw(walkers, walker, length)
         for offset in range(length):
             bit = (first + offset) % length
-            if pairs[bit] == AFFECTS and rules.free[bit]:
+            if pairs[rules.variable[bit]] == AFFECTS and rules.free[bit]:
                 return bit
     first = draw(walkers, walker, length)
     for offset in range(length):

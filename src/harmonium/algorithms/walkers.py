@@ -9,25 +9,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.algorithms.evidence import (
+    AFFECTS,
+    ENOUGH_EVIDENCE,
+    PLATEAU_EVIDENCE,
+    Evidence,
+    has_plateaus,
+)
 from harmonium.algorithms.linkage import LinkageSets
 from harmonium.algorithms.rules import Rules, turn
 from harmonium.bits import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.snapshots import Snapshot
 
-MAX_TIES = 0.05
-"""Share of flips without effect beyond which a function counts as one with plateaus."""
-
 PLATEAU_PASSES = 3
 """Passes without a gain after which climbing ends on plateaus."""
-
-AFFECTS = -1
-"""In the evidence: one bit affects the other."""
-
-ENOUGH_EVIDENCE, PLATEAU_EVIDENCE = 1, 4
-"""How often the effect of a bit must have been the same for another to count as one that does not
-affect it: usually, and on plateaus, where bits that affect each other often show the same effect.
-"""
 
 _MOST_EVIDENCE = 100
 
@@ -61,28 +57,14 @@ class Walkers(NamedTuple):
     tried: Integers
     """The version at which the flip of each bit was evaluated last: (walkers, length)."""
     flipped: Integers
-    """The bit in which the candidate differs, -1 where it is more than one."""
+    """The bit that is flipped in the candidate, -1 where it is more than one. A group counts as one
+    bit: the one that becomes one."""
     deltas: NDArray[np.float64]
     """Change of the fitness by the last flip of each bit that was evaluated: (walkers, length)."""
     changes: Integers
-    """The bit that changed at each version, -1 for several: (walkers, versions)."""
+    """The variable that changed at each version, -1 for several: (walkers, versions)."""
     draws: NDArray[np.uint64]
     """Counters of the random draws."""
-
-
-class Evidence(NamedTuple):
-    """What the flips of all walkers have shown: which bits affect each other, and ties."""
-
-    pairs: NDArray[np.int8]
-    """How often the effect of one bit was the same after another had changed; AFFECTS if it was
-    different after the other alone had changed. (length, length)."""
-    flips: Integers
-    """Number of flips evaluated, and of those that did not change the fitness: (2,)."""
-
-
-def start_evidence(length: int) -> Evidence:
-    """Return evidence of nothing."""
-    return Evidence(np.zeros((length, length), np.int8), np.zeros(2, np.int64))
 
 
 def start_walkers(
@@ -136,12 +118,6 @@ def read_walkers(snapshot: Snapshot, length: int, choices: int | None) -> Walker
     return Walkers._make(array.copy() for array in walkers)
 
 
-def read_evidence(snapshot: Snapshot, length: int) -> Evidence:
-    """Return a copy of the saved evidence, checked."""
-    pairs = snapshot.array("evidence/pairs", "int8", (length, length), least=AFFECTS)
-    return Evidence(pairs.copy(), snapshot.array("evidence/flips", "int64", (2,), least=0).copy())
-
-
 @jit
 def draw(walkers: Walkers, walker: int, below: int) -> int:
     """Return a random integer from 0 to below - 1 (splitmix64)."""
@@ -162,15 +138,9 @@ def _shuffle(walkers: Walkers, walker: int) -> None:
 
 
 @jit
-def has_plateaus(evidence: Evidence) -> bool:
-    """Whether many flips did not change the fitness."""
-    plateaus: bool = evidence.flips[1] > MAX_TIES * evidence.flips[0]
-    return plateaus
-
-
-@jit
-def _is_known(walkers: Walkers, evidence: Evidence, walker: int, bit: int) -> bool:
+def _is_known(walkers: Walkers, evidence: Evidence, walker: int, bit: int, rules: Rules) -> bool:
     """Whether a flip would fail again: it was worse, and no bit that affects it has changed."""
+    variable = rules.variable[bit]
     tried, version = walkers.tried[walker, bit], walkers.version[walker]
     if tried == version:
         return True
@@ -179,14 +149,16 @@ def _is_known(walkers: Walkers, evidence: Evidence, walker: int, bit: int) -> bo
     enough = PLATEAU_EVIDENCE if has_plateaus(evidence) else ENOUGH_EVIDENCE
     for number in range(tried, version):
         changed = walkers.changes[walker, number]
-        if changed < 0 or evidence.pairs[bit, changed] < enough:
+        if changed < 0 or (changed != variable and evidence.pairs[variable, changed] < enough):
             return False
     walkers.tried[walker, bit] = version
     return True
 
 
 @jit
-def _note_effect(walkers: Walkers, evidence: Evidence, walker: int, bit: int, delta: float) -> None:
+def _note_effect(
+    walkers: Walkers, evidence: Evidence, walker: int, bit: int, delta: float, rules: Rules
+) -> None:
     """Compare the effect of a flip with the one before, and note which bits affect it."""
     tried, version = walkers.tried[walker, bit], walkers.version[walker]
     evidence.flips[0] += 1
@@ -195,15 +167,18 @@ def _note_effect(walkers: Walkers, evidence: Evidence, walker: int, bit: int, de
         return
     scale = 1.0 + abs(walkers.fitness[walker])
     same = abs(delta - walkers.deltas[walker, bit]) <= SAME_EFFECT * scale
-    for number in range(tried, version):
-        changed = walkers.changes[walker, number]
-        if changed < 0:
+    variable, changes = rules.variable[bit], walkers.changes[walker, tried:version]
+    others = 0
+    for changed in changes:
+        others += changed != variable
+    for changed in changes:
+        if changed < 0 or changed == variable:
             continue
-        if same and 0 <= evidence.pairs[bit, changed] < _MOST_EVIDENCE:
-            evidence.pairs[bit, changed] += 1
-            evidence.pairs[changed, bit] = evidence.pairs[bit, changed]
-        elif not same and version - tried == 1:
-            evidence.pairs[bit, changed] = evidence.pairs[changed, bit] = AFFECTS
+        if same and 0 <= evidence.pairs[variable, changed] < _MOST_EVIDENCE:
+            evidence.pairs[variable, changed] += 1
+            evidence.pairs[changed, variable] = evidence.pairs[variable, changed]
+        elif not same and others == 1:
+            evidence.pairs[variable, changed] = evidence.pairs[changed, variable] = AFFECTS
 
 
 @jit
@@ -228,7 +203,7 @@ def propose_flips(walkers: Walkers, evidence: Evidence, rules: Rules) -> None:
                 _shuffle(walkers, walker)
             bit = walkers.order[walker, walkers.place[walker]]
             walkers.place[walker] += 1
-            if _is_known(walkers, evidence, walker, bit):
+            if _is_known(walkers, evidence, walker, bit, rules):
                 continue
             candidate = walkers.candidates[walker]
             candidate[:] = walkers.bits[walker]
@@ -236,7 +211,7 @@ def propose_flips(walkers: Walkers, evidence: Evidence, rules: Rules) -> None:
             if grouped and candidate[bit]:
                 continue  # moving the one to another bit is the flip of that bit
             turn(candidate, bit, rules)
-            walkers.flipped[walker] = -1 if grouped else bit
+            walkers.flipped[walker] = bit
             if grouped:
                 break
             after = ones + (1 if candidate[bit] else -1)
@@ -272,7 +247,9 @@ def order_sets(walkers: Walkers, sets: LinkageSets) -> None:
 
 
 @jit
-def propose_mixes(walkers: Walkers, sets: LinkageSets, donors: Bits, rules: Rules) -> None:
+def propose_mixes(
+    walkers: Walkers, evidence: Evidence, sets: LinkageSets, donors: Bits, rules: Rules
+) -> None:
     """Copy the next set of bits from a random donor that differs there, for each active walker.
 
     A walker stops after its last set. A group is copied as a whole if one of its bits is. Surplus
@@ -296,15 +273,32 @@ def propose_mixes(walkers: Walkers, sets: LinkageSets, donors: Bits, rules: Rule
                 continue
             candidate = walkers.candidates[walker]
             candidate[:] = walkers.bits[walker]
-            for bit in members:
-                candidate[bit] = donors[donor, bit]
-                if rules.group[bit] >= 0 and candidate[bit] != walkers.bits[walker, bit]:
-                    single = False
-                    for other in np.flatnonzero(rules.group == rules.group[bit]):
-                        candidate[other] = donors[donor, other]
-            balanced = balance(walkers, walker, members, rules)
-            walkers.flipped[walker] = members[0] if single and not balanced else -1
+            flipped = _copy_set(candidate, donors[donor], members, rules)
+            if balance(walkers, walker, members, rules):
+                flipped = -1
+            walkers.flipped[walker] = flipped
+            grouped = flipped >= 0 and rules.group[flipped] >= 0
+            if grouped and _is_known(walkers, evidence, walker, flipped, rules):
+                continue
             break
+
+
+@jit
+def _copy_set(
+    candidate: NDArray[np.uint8], donor: NDArray[np.uint8], members: Integers, rules: Rules
+) -> int:
+    """Copy bits with their groups from a donor; return the bit that is flipped, -1 for several."""
+    flipped = members[0]
+    for bit in members:
+        grouped = rules.group[bit] >= 0 and candidate[bit] != donor[bit]
+        candidate[bit] = donor[bit]
+        for other in np.flatnonzero(rules.group == rules.group[bit]) if grouped else members[:0]:
+            candidate[other] = donor[other]
+            flipped = other if donor[other] else flipped
+    for bit in members:
+        if rules.variable[bit] != rules.variable[flipped]:
+            return -1
+    return int(flipped)
 
 
 @jit
@@ -360,7 +354,7 @@ def _common_divisor(one: int, other: int) -> int:
 
 
 @jit
-def accept(walkers: Walkers, evidence: Evidence, values: Fitness) -> None:
+def accept(walkers: Walkers, evidence: Evidence, values: Fitness, rules: Rules) -> None:
     """Take candidates that are not worse; `values` are those of the active walkers, in order."""
     number = 0
     for walker in range(len(walkers.fitness)):
@@ -369,18 +363,31 @@ def accept(walkers: Walkers, evidence: Evidence, values: Fitness) -> None:
         bit, version = walkers.flipped[walker], walkers.version[walker]
         delta = values[number] - walkers.fitness[walker]
         if bit >= 0:
-            _note_effect(walkers, evidence, walker, bit, delta)
+            _note_effect(walkers, evidence, walker, bit, delta, rules)
             walkers.deltas[walker, bit] = delta
         if delta >= 0:
             if delta > 0:
                 walkers.idle[walker] = 0
+            if bit >= 0:
+                _shift_effects(walkers, walker, bit, delta, rules)
             walkers.bits[walker] = walkers.candidates[walker]
             walkers.fitness[walker] = values[number]
             if version < walkers.changes.shape[1]:
-                walkers.changes[walker, version] = bit
+                walkers.changes[walker, version] = -1 if bit < 0 else rules.variable[bit]
             walkers.version[walker] += 1
-            if bit >= 0:
-                walkers.deltas[walker, bit] = -delta
         if bit >= 0:
             walkers.tried[walker, bit] = walkers.version[walker]
         number += 1
+
+
+@jit
+def _shift_effects(walkers: Walkers, walker: int, bit: int, delta: float, rules: Rules) -> None:
+    """Note what flipping a bit back would do, or in a group moving the one to any other bit."""
+    if rules.group[bit] < 0:
+        walkers.deltas[walker, bit] = -delta
+        return
+    for other in np.flatnonzero(rules.group == rules.group[bit]):
+        walkers.deltas[walker, other] -= delta
+        if walkers.bits[walker, other]:
+            walkers.deltas[walker, other] = -delta
+            walkers.tried[walker, other] = walkers.version[walker] + 1

@@ -13,6 +13,7 @@ from typing import Any
 
 from harmonium import optimize as library
 from harmonium.cli import options as o
+from harmonium.cli.logs import find_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
 from harmonium.interrupts import ends_as_interrupts, ignore_interrupts
@@ -68,7 +69,9 @@ def optimize(
     if progress_lines:
         given["progress"] = "lines"
     o.check_report(report)
-    task = Task(function, command, timeout, workers, report, as_json)
+    if (folder := find_folder(log)) is not None:
+        del given["log"]
+    task = Task(function, command, timeout, workers, report, as_json, folder)
     task.check()
     if resume is not None:
         _check_resumable(given)
@@ -178,6 +181,8 @@ class Task:
     workers: int | None
     report: Path | None
     as_json: bool
+    logs: Path | None
+    """New folder for logs of IOHprofiler."""
 
     @property
     def name(self) -> str:
@@ -253,6 +258,8 @@ class Task:
         else:
             goal = "" if result.optimum is None else f", target {result.optimum:g}"
             print_results(output(), f"{self.name}: {len(result.x)} bits{goal}", [result])
+        if self.logs:
+            write_results(self.logs, [result])
         if self.report:
             from harmonium.reports import write_result_report  # noqa: PLC0415  # slow to import
 

@@ -333,7 +333,7 @@ ResumeOption = Annotated[
 LogOption = Annotated[
     Path | None,
     typer.Option(
-        help="Append a line of JSON to this file every generation.",
+        help="Append a line of JSON to this file every generation; ioh:FOLDER for IOHprofiler.",
         rich_help_panel=FILE_PANEL,
         metavar="FILE",
     ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harmonium.algorithms import ALGORITHMS, EDA, Algorithm
 from harmonium.cli import options as o
+from harmonium.cli.logs import LogsOption, check_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
 from harmonium.instances import SUFFIXES
@@ -40,6 +41,7 @@ def solve(
     max_evaluations: o.MaxEvaluationsOption = None,
     max_cpu_seconds: o.MaxCpuSecondsOption = None,
     max_seconds: o.MaxSecondsOption = None,
+    log: LogsOption = None,
     report: o.ReportOption = None,
     as_json: o.JsonOption = False,
 ) -> int:
@@ -47,6 +49,7 @@ def solve(
     if problem is None:
         raise SpecError("no problem is given; see `harmonium problems`")
     o.check_report(report)
+    folder = check_folder(log)
     settings = select_given(
         population=None if population is None else parse_scalar(population),
         replacement=replacement,
@@ -67,7 +70,8 @@ def solve(
         algorithms = make_algorithms(algorithm or [], model, settings)
         rules = [replace(default_stop(one), **limits) for one in algorithms]
         seeds = range(seed, seed + runs)
-        return _run_all(made, list(zip(algorithms, rules, strict=True)), seeds, as_json, report)
+        files = report, folder
+        return _run_all(made, list(zip(algorithms, rules, strict=True)), seeds, as_json, files)
 
 
 def select_given(**options: Any) -> dict[str, Any]:
@@ -133,9 +137,10 @@ def _run_all(
     algorithms: Sequence[tuple[Algorithm, Stop]],
     seeds: range,
     as_json: bool,
-    report: Path | None,
+    files: tuple[Path | None, Path | None],
 ) -> int:
     """Run each algorithm with each seed and show the results; also those before an interrupt."""
+    report, folder = files
     results: list[Result] = []
     learnings: list[Learning] = []  # with --report, what the model of each run learned
     try:
@@ -163,6 +168,8 @@ def _run_all(
             goal = "unknown" if problem.optimum is None else f"{problem.optimum:g}"
             head = f"{problem}: {problem.length} bits, optimum {goal}"
             print_results(output(), head, results)
+        if results and folder:
+            write_results(folder, results, problem)
         if results and report:
             _write_report(report, problem, results, learnings[: len(results)])
     return 0

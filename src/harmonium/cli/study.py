@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TextIO, cast
 
 import typer
 
+from harmonium.cli.logs import write_trajectories
 from harmonium.cli.options import EngineOption, SchedulerOption, StoreArgument, WorkersOption
 from harmonium.cli.study_tables import describe_progress, show_failures, show_study
 from harmonium.cli.study_view import View
@@ -33,6 +34,7 @@ from harmonium.studies.index import Index
 from harmonium.studies.store import Store, StoreError
 from harmonium.studies.summary import Row, summarize
 from harmonium.studies.tables import write_csv, write_json
+from harmonium.studies.trajectories import read_trajectories
 from harmonium.studies.trust import list_modules
 
 TrustOption = Annotated[
@@ -212,7 +214,10 @@ def check_store(path: Path) -> None:
 def export_study(
     store: StoreArgument,
     form: Annotated[
-        Literal["csv", "json"], typer.Option("--format", help="Format of the rows.")
+        Literal["csv", "json", "ioh"],
+        typer.Option(
+            "--format", help="Format of the rows; ioh is a folder of logs that IOHanalyzer reads."
+        ),
     ] = "csv",
     what: Annotated[
         Table,
@@ -242,6 +247,8 @@ def export_study(
         raise SpecError(f"--all is for --what trials and traces; {what} has no other rows")
     if out is not None and out.exists() and out.samefile(store):
         raise SpecError(f"{out}: is the store itself; choose another file with -o")
+    if form == "ioh":
+        return _export_logs(store, out, trust)
     write = write_csv if form == "csv" else write_json
     with uncollected(), open_store(store, trust) as opened, opened.frozen():
         index = _make_index(opened) if what in ("trials", "traces") else None
@@ -254,6 +261,16 @@ def export_study(
             f"{len(index.left_out):,} trials are not part of the study in its present form and are "
             "left out; --all includes them"
         )
+    return 0
+
+
+def _export_logs(store: Path, out: Path | None, trust: bool) -> int:
+    """Write the improvements of all runs as logs of IOHprofiler."""
+    if out is None:
+        raise SpecError("--format ioh writes a folder; choose it with -o")
+    with open_store(store, trust) as opened, opened.frozen():
+        write_trajectories(out, list(read_trajectories(read_walks(opened)[1], opened)))
+        report_damage(opened)
     return 0
 
 

@@ -16,19 +16,23 @@ from harmonium.problems.ising import Ising
 from harmonium.problems.maxsat import MaxSat
 from harmonium.problems.nk import NK
 from harmonium.problems.onemax import OneMax
+from harmonium.problems.pbo import PBO
 from harmonium.problems.trap import Trap
 from harmonium.registry import Registry
 
 AnyProblem = ProblemSpec | CustomProblem
-"""A problem that can be written as text and made again from it."""
 
 PROBLEMS: Registry[AnyProblem] = Registry(
-    "problem", ProblemSpec, [OneMax, Trap, NK, HIFF, MaxSat, Ising, FileProblem], wrap=make_custom
+    "problem",
+    ProblemSpec,
+    [OneMax, Trap, NK, HIFF, MaxSat, Ising, FileProblem, PBO],
+    wrap=make_custom,
 )
 
 __all__ = [
     "HIFF",
     "NK",
+    "PBO",
     "PROBLEMS",
     "AnyProblem",
     "CustomProblem",

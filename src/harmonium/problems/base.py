@@ -46,8 +46,8 @@ class ProblemSpec(Spec, ABC):
         """Largest possible fitness, or none if it is not known."""
 
     @property
-    def structure(self) -> Structure:
-        """Groups of interacting bits."""
+    def structure(self) -> Structure | None:
+        """Groups of interacting bits; none if they are not known."""
         return ()
 
     def __call__(self, bits: ArrayLike) -> Fitness:

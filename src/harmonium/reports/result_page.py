@@ -12,6 +12,7 @@ from harmonium.reports.run_parts import Run, list_environment, list_known, write
 from harmonium.reports.solutions import list_ranges, show_solutions
 from harmonium.reports.tables import tabulate_trace
 from harmonium.reports.theme import Styles, style_algorithms
+from harmonium.reports.values import tabulate_best
 from harmonium.runs import Result
 from harmonium.runs.explain import advise, describe_course
 from harmonium.studies.prose import format_count, format_duration
@@ -47,7 +48,9 @@ def make_result_page(result: Result, name: str | None = None) -> Page:
     """Make the page of one result."""
     title = result.problem if name is None else name
     styles = style_algorithms([result.label])
-    length = format_count(len(result.x))
+    names = result.variables
+    count = format_count(len(result.x) if names is None else len(names.variables))
+    length = f"{count} {'bits' if names is None else 'variables'}"
     written = format_time(datetime.now(UTC).isoformat())
     generations = None if result.generations is None else format_count(result.generations)
     return Page(
@@ -59,16 +62,16 @@ def make_result_page(result: Result, name: str | None = None) -> Page:
         state=f"Ended: {result.message}.",
         lead=write_result_lead(result),
         sections=[
-            Section("bits", "The best bits", [describe_ones(result)], text=format_bits(result.x)),
+            _show_best(result),
             show_solutions(result),
             _show_course(result, title, styles),
             Section("next", "What to do next", [advise(result)]),
             Section("numbers", "All numbers", tables=[tabulate_trace(result.trace, _TRACE)]),
         ],
-        run=f"{length} bits, {result.label}, seed {result.seed}, written {written}",
+        run=f"{length}, {result.label}, seed {result.seed}, written {written}",
         facts=list_known(
             [
-                ("Length", f"{length} bits"),
+                ("Length", length),
                 ("Goal", "the smallest value" if result.minimized else "the largest value"),
                 ("Target", None if result.optimum is None else f"{result.optimum:.10g}"),
                 ("Algorithm", result.algorithm),
@@ -117,6 +120,13 @@ def write_result_lead(result: Result) -> str:
     interrupted = reason.startswith("interrupted")
     words.append(f"It ended: {reason}." if interrupted else f"It ended because {reason}.")
     return " ".join(words)
+
+
+def _show_best(result: Result) -> Section:
+    """Return the best bits, or the best values of variables."""
+    if result.variables is not None:
+        return Section("bits", "The best values", tables=[tabulate_best(result, result.variables)])
+    return Section("bits", "The best bits", [describe_ones(result)], text=format_bits(result.x))
 
 
 def describe_noise(result: Result) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from harmonium.format import format_count
 from harmonium.reports.page import Section
 from harmonium.reports.tables import Cell, Column, Table
+from harmonium.reports.values import describe_common_values, tabulate_values
 from harmonium.runs import Result
 from harmonium.runs.leaders import Solution
 
@@ -17,9 +18,13 @@ MAX_LISTED_BITS = 30
 
 def show_solutions(result: Result) -> Section:
     """Return what the best solutions have in common, and the solutions as a table."""
+    title = "What good solutions have in common"
+    if result.variables is not None:
+        words = describe_common_values(result, result.variables)
+        table = tabulate_values(result, result.variables)
+        return Section("solutions", title, words, tables=[table])
     words = [describe_common(result), describe_flips(result)] if len(result.solutions) > 1 else []
     table = tabulate_solutions(result)
-    title = "What good solutions have in common"
     return Section("solutions", title, [text for text in words if text], tables=[table])
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from harmonium import variables
 from harmonium.bits import Bits, Fitness, Row
 from harmonium.format import one_line
 from harmonium.interrupts import is_interrupt
@@ -106,6 +107,9 @@ def _make_failure(error: Exception) -> Failure:
     return Failure(words, traceback.format_exc(), cause=_find_cause(error), error=error)
 
 
+_CALLERS = (__file__, variables.__file__)
+"""Files that call the user's function."""
+
 _CODE_ERRORS = (NameError, ImportError, SyntaxError, AttributeError, OSError)
 _SHAPE_ERRORS = (IndexError, ValueError, TypeError)
 """Errors of functions of all rows that get one."""
@@ -118,7 +122,7 @@ def _find_cause(error: Exception) -> Cause:
     last = traceback.extract_tb(error.__traceback__)[-1]
     if not isinstance(error, _SHAPE_ERRORS) or (last.line or "").startswith("raise"):
         return "row"
-    return "code" if last.filename == __file__ and isinstance(error, TypeError) else "batch"
+    return "code" if last.filename in _CALLERS and isinstance(error, TypeError) else "batch"
 
 
 def suggest_cause(value: Any) -> Cause:
@@ -135,7 +139,7 @@ def suggest_cause(value: Any) -> Cause:
 def _locate(error: Exception) -> str:
     """Say where in the user's own files an error was raised."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    ours = (__file__, command.__file__)  # of a program there is no line to tell
+    ours = (*_CALLERS, command.__file__)  # of a program there is no line to tell
     if last.filename in ours or last.filename.startswith("<"):
         return ""
     return f", {Path(last.filename).name} line {last.lineno}"

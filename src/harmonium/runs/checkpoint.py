@@ -13,7 +13,7 @@ from harmonium.algorithms import ALGORITHMS
 from harmonium.format import one_line
 from harmonium.registry import check_findable
 from harmonium.runs.distinct import Distinct
-from harmonium.runs.function import FunctionEvaluator
+from harmonium.runs.function import FunctionEvaluator, read_feasible
 from harmonium.runs.log import warn_unwritten
 from harmonium.runs.noise import NoisyRunner
 from harmonium.runs.runner import Runner
@@ -23,9 +23,10 @@ from harmonium.runs.trace import Improvement, Step, Trace
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 from harmonium.specs import SpecError, from_dict
+from harmonium.variables import read_plain
 
 _EVALUATOR_OPTIONS = ("batch", "sign", "cached", "on_error")
-_EVALUATOR_COUNTS = ("calls", "failures", "seconds", "elapsed", "name")
+_EVALUATOR_COUNTS = ("calls", "failures", "infeasible", "seconds", "elapsed", "name")
 _TALLY_COUNTS = ("evaluations", "best_found_at", "best_found_by", "last_improved_generation")
 
 
@@ -40,18 +41,24 @@ def keep_checkpoint(runner: Runner, path: Path) -> None:
     ------
     FileExistsError
         If the file exists: no search overwrites another one, nor any other file.
-    SpecError
-        If the algorithm is of a class that could not be found again.
+    SpecError, TypeError
+        If the algorithm is of a class that could not be found again, or a variable has a value
+        that cannot be saved.
     """
     check_findable(ALGORITHMS, runner.algorithm)
+    if runner.evaluator.variables is not None:
+        runner.evaluator.variables.to_plain()
     _check_free(path)
     runner.save = partial(_save, path=path)
 
 
 def load_runner(
-    path: Path, function: Callable[[Any], Any], executor: Executor | None = None
+    path: Path,
+    function: Callable[[Any], Any],
+    executor: Executor | None = None,
+    feasible: Callable[[Any], object] | None = None,
 ) -> Runner:
-    """Return the runner that a checkpoint was saved of; the function is given again.
+    """Return the runner that a checkpoint was saved of; the functions are given again.
 
     Raises
     ------
@@ -61,7 +68,7 @@ def load_runner(
     snapshot = Snapshot.load(path)
     try:
         check_structure(snapshot)
-        runner = _restore(snapshot, function, executor)
+        runner = _restore(snapshot, function, executor, feasible)
     except Exception as error:  # a custom algorithm may raise anything for what it does not know
         plain = isinstance(error, SpecError | CheckpointError)
         wrong = one_line(str(error) if plain else repr(error))
@@ -122,6 +129,8 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
             "length": space.length,
             "ones": [space.fewest, space.most],
             "exactly_one": space.groups,
+            "variables": None if evaluator.variables is None else evaluator.variables.to_plain(),
+            "feasible": space.feasible is not None,
             "stop": runner.stop.to_dict(),
             "evaluator": {name: getattr(evaluator, name) for name in _EVALUATOR_OPTIONS},
             "counts": {name: getattr(evaluator, name) for name in _EVALUATOR_COUNTS},
@@ -158,12 +167,27 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
 
 
 def _restore(
-    snapshot: Snapshot, function: Callable[[Any], Any], executor: Executor | None
+    snapshot: Snapshot,
+    function: Callable[[Any], Any],
+    executor: Executor | None,
+    feasible: Callable[[Any], object] | None,
 ) -> Runner:
     facts, arrays = snapshot.facts, snapshot.arrays
+    if facts["feasible"] != (feasible is not None):
+        did, pass_it = ("had", "pass it again") if facts["feasible"] else ("had no", "leave it out")
+        raise CheckpointError(f"the search {did} `feasible`; {pass_it}")
+    variables = None if facts["variables"] is None else read_plain(facts["variables"])
+    accepts = read_feasible(feasible, variables)
     groups, (fewest, most) = tuple(map(tuple, facts["exactly_one"])), facts["ones"]
     options = {name: facts["evaluator"][name] for name in _EVALUATOR_OPTIONS}
-    evaluator = FunctionEvaluator(function, facts["length"], **options, executor=executor)
+    evaluator = FunctionEvaluator(
+        function,
+        facts["length"],
+        **options,
+        executor=executor,
+        variables=variables,
+        feasible=accepts,
+    )
     for name in _EVALUATOR_COUNTS:
         setattr(evaluator, name, facts["counts"][name])
     target = float(arrays["target"])
@@ -173,7 +197,7 @@ def _restore(
     evaluator.cache.load(arrays["cache_keys"], arrays["cache_values"])
     runner = (NoisyRunner if facts["noise"] else Runner)(
         ALGORITHMS.from_dict(facts["algorithm"]),
-        Space(facts["length"], arrays["places"], arrays["values"], fewest, most, groups),
+        Space(facts["length"], arrays["places"], arrays["values"], fewest, most, groups, accepts),
         facts["seed"],
         evaluator,
         from_dict(Stop, facts["stop"]),

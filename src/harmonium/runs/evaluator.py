@@ -16,6 +16,7 @@ from harmonium.bits import Bits, Fitness, Row, check_fitness
 from harmonium.problems import Problem, name_problem
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import is_solved
+from harmonium.variables import Variables
 
 UNKNOWN_WORST: Final = -1e300
 """Fitness of a failed row as long as no row has a value; it never counts as the best."""
@@ -70,6 +71,10 @@ class Evaluator(ABC):
     """Rows handed to the function."""
     failures: int = 0
     """Rows for which the function raised or returned no finite number."""
+    infeasible: int = 0
+    """Rows that were not evaluated because they are not feasible."""
+    variables: Variables | None = None
+    """What the bits stand for; none if they are bits."""
     best: float = -np.inf
     """The highest fitness seen, also in the middle of a batch."""
     worst: float = np.inf

@@ -3,11 +3,12 @@
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness, format_bits
 from harmonium.clock import TimeUp
@@ -22,6 +23,8 @@ from harmonium.runs.answers import (
 from harmonium.runs.cache import Cache, make_keys
 from harmonium.runs.calling import Caller
 from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator, Unfinished
+from harmonium.space import Feasible
+from harmonium.variables import NamedFunction, Variables
 from harmonium.warn import warn
 
 OnError = Literal["raise", "worst"]
@@ -31,6 +34,9 @@ UNTIMED_ROWS: Final = 1
 
 MAX_FIRST_FAILURES: Final = 32
 """Rows that may fail before the first value; then the function is taken to fail always."""
+
+MAX_FIRST_INFEASIBLE: Final = 10_000
+"""Rows that may be infeasible before the first value; then no row is taken to be feasible."""
 
 WORST_HINT: Final = 'pass on_error="worst" to continue'
 BATCH_HINT: Final = "pass batch=True if the function takes all rows at once"
@@ -56,6 +62,10 @@ class FunctionEvaluator(Evaluator):
         Whether a failed row raises, or counts as the worst.
     executor : concurrent.futures.Executor, optional
         Where rows are evaluated; by default here.
+    variables : Variables, optional
+        What the bits stand for, if the function takes a dict of values.
+    feasible : callable, optional
+        Takes a row and returns whether the function may be called for it.
     """
 
     def __init__(
@@ -68,8 +78,12 @@ class FunctionEvaluator(Evaluator):
         cached: bool = True,
         on_error: OnError = "raise",
         executor: Executor | None = None,
+        variables: Variables | None = None,
+        feasible: Feasible | None = None,
     ) -> None:
-        self.function, self.batch, self.sign = function, batch, sign
+        named = function if variables is None else NamedFunction(function, variables, batch)
+        self.function, self.batch, self.sign = named, batch, sign
+        self.variables, self.feasible = variables, feasible
         self.name = getattr(function, "__name__", type(function).__name__)
         self.cached, self.on_error, self.executor = cached, on_error, executor
         self.cache = Cache(length)
@@ -100,6 +114,31 @@ class FunctionEvaluator(Evaluator):
 
     def look_up(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
+        allowed = None if self.feasible is None else self._find_allowed(bits)
+        if allowed is None or allowed.all():
+            return self._look_up(bits)
+        fitness = np.full(len(bits), np.nan)
+        if allowed.any():
+            fitness[allowed] = self._look_up(bits[allowed])
+        return fitness
+
+    def _find_allowed(self, bits: Bits) -> NDArray[np.bool_]:
+        """Return which rows are known or feasible; raise if none ever was."""
+        assert self.feasible is not None  # noqa: S101  # called only then
+        keys, known = make_keys(bits), self.cache.values
+        allowed = np.array(
+            [key in known or self.feasible(row) for key, row in zip(keys, bits, strict=True)]
+        )
+        new = [keys[place] for place in np.flatnonzero(~allowed)]
+        self.infeasible += len(new)
+        if self.cached:
+            self.cache.update(new, [np.nan] * len(new))
+        if self.infeasible >= MAX_FIRST_INFEASIBLE and self.best == -np.inf:
+            raise self.all_failed_error(self.infeasible)
+        return allowed
+
+    def _look_up(self, bits: Bits) -> Fitness:
+        """Return the fitness of feasible rows."""
         if len(bits) == 1:
             return self._look_up_row(bits)
         if not self.cached:
@@ -217,6 +256,11 @@ class FunctionEvaluator(Evaluator):
 
     def all_failed_error(self, rows: int) -> EvaluationError:
         """Return the error that no row so far has a value."""
+        if self.infeasible and not self.failures:
+            return EvaluationError(
+                f"feasible returned False for all of the first {self.infeasible:,} rows; expected "
+                "True for some; if such rows are rare, subtract a penalty in the function instead"
+            )
         return EvaluationError(
             f"the function failed for all of the first {rows} rows; for the last it "
             f"{self._last_failure}; expected a finite number for some"
@@ -286,7 +330,8 @@ class FunctionEvaluator(Evaluator):
 
     def _explain(self, value: Any, wrong: str, row: Bits, place: int, of: int) -> EvaluationError:
         failure = value if isinstance(value, Failure) else Failure(wrong)
-        where = "" if failure.rows else f" (row {place} of {of}, {_name_bits(row)})"
+        what = _name_bits(row) if self.variables is None else self.variables.describe(row)
+        where = "" if failure.rows else f" (row {place} of {of}, {what})"
         reason = f"the function {wrong}{where}; {failure.expected}"
         error = EvaluationError(reason, self._choose_hint(value))
         if not failure.rows:
@@ -314,6 +359,24 @@ class FunctionEvaluator(Evaluator):
             f"an evaluation takes {spent / rows * 1e6:.0f} µs, but {elapsed / rows * 1e6:.0f} µs "
             "through the executor; without it the search would be faster"
         )
+
+
+def read_feasible(
+    feasible: Callable[[Any], object] | None, variables: Variables | None
+) -> Feasible | None:
+    """Return a function of a row that calls the user's, with a dict if there are variables."""
+    if feasible is None:
+        return None
+    named = feasible if variables is None else NamedFunction(feasible, variables)
+
+    def accepts(row: Bits) -> bool:
+        answer = evaluate_row(named, row.astype(np.int64))
+        if isinstance(answer, Failure):
+            what = _name_bits(row) if variables is None else variables.describe(row)
+            raise EvaluationError(f"feasible {answer.words} ({what}); expected True or False")
+        return bool(answer)
+
+    return accepts
 
 
 def _name_bits(row: Bits) -> str:

@@ -17,6 +17,7 @@ from harmonium.runs.leaders import Solution
 from harmonium.runs.stopping import Reason
 from harmonium.runs.trace import Improvement, Step
 from harmonium.structure import Interaction, Polynomial
+from harmonium.variables import Variables
 
 MAX_SHOWN_BITS = 200
 
@@ -27,6 +28,8 @@ class Result:
 
     x: Row
     """The best bits found, shape (length,)."""
+    variables: Variables | None = field(repr=False)
+    """What the bits stand for, with `space`; `decode` turns those of `solutions` into dicts."""
     fun: float
     """The value of `x`; with `noise` the mean of repeated calls."""
     noisy: bool
@@ -82,6 +85,11 @@ class Result:
     """The function as a sum of terms, if it was learned: it predicts every row that was checked."""
     pairs: NDArray[np.int64] | None = field(default=None, repr=False)
     """Pairs of bits that were seen to interact, (pairs, 2); none if the algorithm does not look."""
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The best values by name; none without `space`."""
+        return None if self.variables is None else self.variables.decode(self.x)
 
     @property
     def nfev(self) -> int:
@@ -163,14 +171,12 @@ class Result:
 
     def _list_facts(self) -> dict[str, str]:
         """Return what there is to say about the result, by name."""
-        ones = int(self.x.sum())
-        bits = format_bits(self.x[:MAX_SHOWN_BITS]) + "…" * (len(self.x) > MAX_SHOWN_BITS)
         error = "" if self.fun_error is None else f" ± {self.fun_error:.2g} (standard error)"
         by = f", by a population of {self.best_found_by:,}" if self.best_found_by else ""
         facts = {
             "fun": f"{self.fun:.10g}{error}, the {'smallest' if self.minimized else 'largest'} "
             "found",
-            "x": f"{bits} ({ones:,} of {len(self.x):,} are ones)",
+            **self._describe_best(),
             "success": str(self.success),
             "calls": self._describe_calls(),
             "best": f"found at evaluation {self.best_found_at:,}{by}",
@@ -182,6 +188,14 @@ class Result:
         }
         return {name: text for name, text in facts.items() if text}
 
+    def _describe_best(self) -> dict[str, str]:
+        """Return the best values, or the best bits."""
+        if self.variables is not None:
+            return {"values": self.variables.describe(self.x)}
+        ones = int(self.x.sum())
+        bits = format_bits(self.x[:MAX_SHOWN_BITS]) + "…" * (len(self.x) > MAX_SHOWN_BITS)
+        return {"x": f"{bits} ({ones:,} of {len(self.x):,} are ones)"}
+
     def _describe_calls(self) -> str:
         """Return calls, and how many rows came from the cache; with noise how many were repeats."""
         more = self.evaluations - self.calls
@@ -192,16 +206,19 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the result in plain types, the bits as a string of 0 and 1.
 
-        Trace, improvements and what was learned are left out.
+        With `space` it has the best values too. Trace, improvements and what was learned are left
+        out.
         """
-        courses = ("trace", "improvements", "function", "pairs")
+        left_out = ("trace", "improvements", "function", "pairs", "variables")
         plain: dict[str, Any] = {
-            key: value for key, value in vars(self).items() if key not in courses
+            key: value for key, value in vars(self).items() if key not in left_out
         }
         cpu_seconds: dict[str, float] = {"total": self.cpu_total, **dict(self.cpu_seconds.items())}
         solutions = [solution.to_dict() for solution in self.solutions]
+        best = {} if self.variables is None else {"best": self.best}
         return {
             **plain,
+            **best,
             "x": format_bits(self.x),
             "solutions": solutions,
             "cpu_seconds": cpu_seconds,

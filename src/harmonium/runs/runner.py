@@ -205,12 +205,13 @@ class Runner:
         tally, evaluator, status = self.tally, self.evaluator, self.search.status()
         if tally.best_bits is None:
             return None
-        failures, function = evaluator.failures, self.search.function
+        failures, target = evaluator.failures, evaluator.target
+        function = self.search.function
         lost = f"; {failures:,} evaluation{'s' * (failures > 1)} failed" if failures else ""
-        solved = is_solved(tally.best_fitness, evaluator.target)
-        target = evaluator.target
+        solved = is_solved(tally.best_fitness, target)
         return Result(
             x=tally.best_bits.astype(np.int64),
+            variables=evaluator.variables,
             fun=self.best,
             noisy=tally.noisy,
             fun_error=tally.best_error,
@@ -308,7 +309,7 @@ class Runner:
 
     def _count(self, bits: Bits, fitness: Fitness) -> None:
         initial = self.tally.evaluations < len(self.initial)
-        if self.evaluator.failures:  # which are below all values
+        if self.evaluator.failures or self.evaluator.infeasible:  # which are below all values
             fitness = np.where(fitness >= self.evaluator.worst, fitness, -np.inf)
         if self.tally.add(bits, fitness):
             self._note_best(initial)

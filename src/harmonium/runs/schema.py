@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from harmonium.runs.stopping import Reason
 from harmonium.snapshots import CheckpointError, Snapshot
+from harmonium.variables import read_plain
 
 Number = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
@@ -26,6 +27,7 @@ class _Options(msgspec.Struct):
 class _Counts(msgspec.Struct):
     calls: Number
     failures: Number
+    infeasible: Number
     seconds: Seconds
     elapsed: Seconds
     name: str
@@ -36,6 +38,14 @@ class _Tally(msgspec.Struct):
     best_found_at: Number
     best_found_by: Number | None
     last_improved_generation: Number
+
+
+class _Variable(msgspec.Struct):
+    """A variable that is not a bit: its name, and a range or its values."""
+
+    name: str
+    range: tuple[int, int, int] | None = None
+    values: list[str | int | float | bool | None] | None = None
 
 
 class _Step(msgspec.Struct, forbid_unknown_fields=True):
@@ -65,6 +75,8 @@ class _Facts(msgspec.Struct):
     length: Annotated[int, Meta(ge=1)]
     ones: tuple[Number, Number]
     exactly_one: list[list[Number]]
+    variables: list[_Variable] | None
+    feasible: bool
     stop: dict[str, Any]
     evaluator: _Options
     counts: _Counts
@@ -101,6 +113,8 @@ def check_structure(snapshot: Snapshot) -> None:
         raise CheckpointError(f"its bounds on ones are {fewest} and {most}, of {length} bits")
     if any(bit >= length for group in facts.exactly_one for bit in group):
         raise CheckpointError(f"a group has a bit beyond its {length} bits")
+    if facts.variables is not None:
+        _check_variables(facts, length)
     steps = [-1, *(row.step for row in facts.trace), facts.steps]
     if bool(facts.steps) > bool(facts.trace) or any(np.diff(steps) < 1):
         raise CheckpointError("the steps of its trace are not in order")
@@ -118,3 +132,13 @@ def check_structure(snapshot: Snapshot) -> None:
         snapshot.bits("best_bits", (length,))
     elif best != -np.inf or "best_bits" in snapshot.arrays:
         raise CheckpointError(f"its best has the fitness {best:g}; expected a finite number")
+
+
+def _check_variables(facts: _Facts, length: int) -> None:
+    """Raise for variables that do not fit the bits."""
+    try:
+        variables = read_plain([msgspec.to_builtins(one) for one in facts.variables or ()])
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"its variables are wrong: {error}") from None
+    if variables.length != length or list(map(list, variables.groups)) != facts.exactly_one:
+        raise CheckpointError(f"its variables do not fit its {length} bits")

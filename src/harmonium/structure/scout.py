@@ -190,7 +190,8 @@ class Scout:
         if self.tests % 2 == 0:
             row = self.rows.bits[self.rows.fitness.argmax()]
         groups = np.full(self.space.length, 4)
-        groups[self.free] = rng.permutation(len(self.free)) % 4
+        # A fifth stays as it is: the complement of a row is the optimum of most traps, by design.
+        groups[self.free] = rng.permutation(len(self.free)) % 5
         return flip_groups(row, groups)
 
     def _receive_order(self, bits: Bits, fitness: Fitness) -> None:

@@ -1,0 +1,192 @@
+"""Compare algorithms on the 25 functions of PBO, target by target.
+
+    python benchmarks/pbo.py [--seeds 3] [--seconds 300]
+
+64 bits and 50,000 evaluations a run: harmonium's `maximize`, GOMEA, a (1+λ) EA with λ = 1 and
+standard bit mutation at rate 1/n, and a genetic algorithm (population 100, tournaments of two,
+uniform crossover, mutation at rate 1/n, half the population survives). The targets of a function
+are ten values between the best of 64 random rows and the best value that any run has found. At
+each target the algorithms are ranked by their mean runtime to it, where a run that misses it
+counts ten budgets; ties share the mean rank. Every run is a line of pbo.jsonl, so that the script
+can be stopped and continued.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import libraries
+import numpy as np
+from budget import BudgetSpent
+from scipy.stats import rankdata
+
+import harmonium as hm
+
+LENGTH, BUDGET, TARGETS = 64, 50_000, 10
+
+
+class Counter:
+    """A problem that notes its improvements and stops at the budget or the optimum."""
+
+    def __init__(self, function: int) -> None:
+        self.problem: Any = hm.PROBLEMS.parse(f"ioh:function={function},length={LENGTH}")
+        self.evaluations, self.best, self.done = 0, -np.inf, False
+        self.improvements: list[tuple[int, float]] = []
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """Return the values of rows; raise where the run has to end."""
+        if self.done:
+            raise BudgetSpent
+        values = self.problem(np.asarray(rows, dtype=np.uint8)[: BUDGET - self.evaluations])
+        for value in values.tolist():
+            self.evaluations += 1
+            if value > self.best:
+                self.best = value
+                self.improvements.append((self.evaluations, value))
+        optimum = self.problem.optimum
+        solved = optimum is not None and self.best >= optimum - 1e-9
+        self.done = solved or self.evaluations >= BUDGET
+        if self.done:
+            raise BudgetSpent
+        return np.asarray(values)
+
+
+def run_maximize(counter: Counter, seed: int) -> None:
+    """Run `maximize` with its defaults, without its cache: every evaluation counts."""
+    search = hm.Pyramid().start(LENGTH, seed)
+    while True:
+        rows = search.ask()
+        search.tell(rows, counter(rows))
+
+
+def run_gomea(counter: Counter, seed: int) -> None:
+    """Run GOMEA, which chooses its population size itself."""
+    optimum = counter.problem.optimum
+    target = 1e300 if optimum is None else optimum
+    libraries.run_gomea(
+        lambda row: float(counter(row[None])[0]), LENGTH, seed, budget=BUDGET, target=target
+    )
+
+
+def run_ea(counter: Counter, seed: int) -> None:
+    """Run a (1+1) EA with standard bit mutation."""
+    rng = np.random.default_rng(seed)
+    best = rng.integers(0, 2, LENGTH, dtype=np.uint8)
+    value = counter(best[None])[0]
+    while True:
+        flips = rng.random(LENGTH) < 1 / LENGTH
+        if not flips.any():
+            flips[rng.integers(LENGTH)] = True
+        child = best ^ flips
+        fitness = counter(child[None])[0]
+        if fitness >= value:
+            best, value = child, fitness
+
+
+def run_ga(counter: Counter, seed: int) -> None:
+    """Run a genetic algorithm with uniform crossover."""
+    rng, size = np.random.default_rng(seed), 100
+    rows = rng.integers(0, 2, (size, LENGTH), dtype=np.uint8)
+    values = counter(rows)
+    while True:
+        pairs = rng.integers(size, size=(2, size, 2))
+        parents = [np.where(values[a] >= values[b], a, b) for a, b in pairs.transpose(0, 2, 1)]
+        mixed = np.where(rng.random((size, LENGTH)) < 0.5, rows[parents[0]], rows[parents[1]])
+        children = mixed ^ (rng.random((size, LENGTH)) < 1 / LENGTH)
+        rows, values = np.concatenate([rows, children]), np.append(values, counter(children))
+        kept = np.argsort(-values, kind="stable")[:size]
+        rows, values = rows[kept], values[kept]
+
+
+ALGORITHMS: dict[str, Callable[[Counter, int], None]] = {
+    "maximize": run_maximize,
+    "gomea": run_gomea,
+    "(1+1) EA": run_ea,
+    "GA": run_ga,
+}
+
+
+def measure(algorithm: str, function: int, seed: int) -> dict[str, Any]:
+    """Return one run."""
+    counter = Counter(function)
+    with suppress(BudgetSpent):
+        ALGORITHMS[algorithm](counter, seed)
+    case = {"algorithm": algorithm, "function": function, "seed": seed}
+    return {**case, "evaluations": counter.evaluations, "improvements": counter.improvements}
+
+
+def run_missing(path: Path, seeds: int, seconds: float) -> list[dict[str, Any]]:
+    """Run what is not in the file, for at most so many CPU seconds; return all runs."""
+    known = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    done = {(run["algorithm"], run["function"], run["seed"]) for run in known}
+    started = time.process_time()
+    with path.open("a", encoding="utf-8") as file:
+        for seed in range(1, seeds + 1):
+            for function in range(1, 26):
+                for algorithm in ALGORITHMS:
+                    late = time.process_time() - started > seconds
+                    if late or (algorithm, function, seed) in done:
+                        continue
+                    known.append(measure(algorithm, function, seed))
+                    file.write(json.dumps(known[-1]) + "\n")
+                    file.flush()
+    return known
+
+
+def find_runtime(run: dict[str, Any], target: float) -> float:
+    """Return the evaluations to a target; ten budgets if it was missed."""
+    reached = [count for count, value in run["improvements"] if value >= target - 1e-9]
+    return float(reached[0]) if reached else 10.0 * BUDGET
+
+
+def rank(runs: list[dict[str, Any]], function: int) -> np.ndarray:
+    """Return the ranks of the algorithms at each target of a function: (targets, algorithms)."""
+    chosen = [run for run in runs if run["function"] == function]
+    rows = np.random.default_rng(function).integers(0, 2, (64, LENGTH), dtype=np.uint8)
+    low = float(Counter(function).problem(rows).max())
+    high = max(run["improvements"][-1][1] for run in chosen)
+    targets = np.linspace(low, high, TARGETS + 1)[1:]
+    times = [
+        [
+            fmean(find_runtime(run, target) for run in chosen if run["algorithm"] == name)
+            for name in ALGORITHMS
+        ]
+        for target in targets
+    ]
+    return np.array([rankdata(row) for row in times])
+
+
+def main() -> None:
+    """Run what is missing, and print the table of ranks."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=300.0, help="CPU time")
+    options = parser.parse_args()
+    path = Path(__file__).with_name("pbo.jsonl")
+    path.touch()
+    runs = run_missing(path, options.seeds, options.seconds)
+    seen = {
+        function: {run["algorithm"] for run in runs if run["function"] == function}
+        for function in range(1, 26)
+    }
+    functions = [function for function, names in seen.items() if names == set(ALGORITHMS)]
+    table = {function: rank(runs, function) for function in functions}
+    write = sys.stdout.write
+    write(f"| function | {' | '.join(ALGORITHMS)} |\n| --- |{' ---: |' * len(ALGORITHMS)}\n")
+    for function, ranks in table.items():
+        name = Counter(function).problem.function_name
+        cells = " | ".join(f"{value:.2f}" for value in ranks.mean(axis=0))
+        write(f"| {function} {name} | {cells} |\n")
+    whole = np.concatenate(list(table.values()))
+    cells = " | ".join(f"{value:.2f}" for value in whole.mean(axis=0))
+    write(f"| **all {len(whole)} targets** | {cells} |\n")
+
+
+if __name__ == "__main__":
+    main()

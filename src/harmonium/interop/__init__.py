@@ -1,0 +1,1 @@
+"""Doors to other libraries; each module imports its library, so import the module you need."""

@@ -1,0 +1,178 @@
+"""The functions of ioh as problems, harmonium in ioh's experiments, and logs of IOHprofiler."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import ioh
+import polars as pl
+import pytest
+from iohinspector import DataManager
+
+import harmonium as hm
+from harmonium.interop.ioh import Optimizer
+from harmonium.interop.iohprofiler import LoggedRun, write_logs
+from harmonium.problems import PBO
+from harmonium.specs import SpecError
+from tests.cli.commands import call_here
+from tests.rows import every_row, random_rows
+
+FUNCTIONS = range(1, 26)
+SUITE = ioh.ProblemClass.PBO
+
+
+@pytest.mark.parametrize("instance", [1, 5, 60])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_values_are_those_of_ioh(function: int, instance: int) -> None:
+    problem = PBO(64, function, instance)
+    rows = random_rows(1000, 64, seed=function)
+    other = ioh.get_problem(function, instance, 64, SUITE)
+    expected = [other(row) for row in rows.tolist()]
+    assert problem(rows).tolist() == expected
+    assert problem.function_name == other.meta_data.name
+
+
+@pytest.mark.parametrize("length", [9, 10, 12])
+@pytest.mark.parametrize("instance", [1, 2, 51])
+def test_optima_are_true(length: int, instance: int) -> None:
+    rows, known = every_row(length), 0
+    for function in FUNCTIONS:
+        if function in (21, 23) and length != 9:
+            continue
+        problem = PBO(length, function, instance)
+        if problem.optimum is not None:
+            assert problem(rows).max() == pytest.approx(problem.optimum), function
+            known += 1
+    assert known >= 19
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_is_solved_on_the_command_line(function: int) -> None:
+    words = ["solve", f"ioh:function={function},length=16", "--algorithm", "pyramid"]
+    done = call_here(*words, "--max-evaluations", "300", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    row = [int(bit) for bit in result["x"]]
+    assert result["fun"] == ioh.get_problem(function, 1, 16, SUITE)(row)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ioh:function=21,length=10", "function 21 does not have length 10: .*perfect square"),
+        ("ioh:function=26,length=10", "function is 26; expected an integer"),
+        ("ioh:function=1,length=10,instance=0", "instance is 0; expected an integer"),
+    ],
+)
+def test_wrong_functions_are_refused(text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        hm.PROBLEMS.parse(text)
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ioh", None)
+    with pytest.raises(SpecError, match=r"cannot be imported \(.*\); install harmonium\[ioh\]"):
+        PBO(10, 1)
+
+
+def test_an_experiment_runs_all_functions(tmp_path: Path) -> None:
+    optimizer = Optimizer(max_calls=60, seed=3)
+    experiment = ioh.Experiment(
+        optimizer,
+        list(FUNCTIONS),
+        [1],
+        [16],
+        reps=1,
+        problem_class=SUITE,
+        output_directory=str(tmp_path),
+        folder_name="out",
+        algorithm_name="harmonium",
+        zip_output=False,
+    )
+    experiment()
+    table = read(tmp_path / "out")
+    assert sorted(table["function_id"].unique()) == list(FUNCTIONS)
+    assert max(table["evals"]) <= 60
+
+
+def test_runs_of_an_experiment_have_different_seeds() -> None:
+    optimizer = Optimizer(max_calls=5, seed=3)
+    problem = ioh.get_problem(18, 1, 30, SUITE)
+    results = [optimizer(problem) for _ in range(2)]
+    assert [result.seed for result in results] == [3, 4]
+    assert problem.state.evaluations == 10
+
+
+def read(folder: Path) -> pl.DataFrame:
+    manager = DataManager()
+    manager.add_folder(str(folder))
+    table: Any = manager.load(monotonic=True, include_meta_data=True)
+    return table if isinstance(table, pl.DataFrame) else table.collect()
+
+
+def test_a_log_of_solve_is_read_by_iohinspector(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    words = ["solve", "ioh:function=18,length=16,instance=7", "--algorithm", "pyramid", "--runs"]
+    done = call_here(*words, "2", "--max-evaluations", "200", "--log", f"ioh:{folder}", "--json")
+    assert done.returncode == 0, done.stderr
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    table = read(folder)
+    assert set(table["function_id"]) == {18}
+    assert set(table["function_name"]) == {"LABS"}
+    assert set(table["instance"]) == {7}
+    assert set(table["algorithm_name"]) == {"pyramid"}
+    best = table.group_by("run_id").agg(pl.col("raw_y").max())["raw_y"].sort()
+    assert best.to_numpy() == pytest.approx(sorted(result["fun"] for result in results))
+    again = call_here(*words, "2", "--log", f"ioh:{folder}")
+    assert "expected a new folder in an existing one" in again.stderr
+    other = call_here(*words, "2", "--log", "x.jsonl")
+    assert "--log is 'x.jsonl'; expected ioh:FOLDER" in other.stderr
+
+
+def test_a_log_of_optimize_is_read_too(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    words = [
+        "optimize",
+        "tests.functions:weigh",
+        "--length",
+        "8",
+        "--minimize",
+        "--max-calls",
+        "50",
+        "--log",
+    ]
+    done = call_here(*words, f"ioh:{folder}")
+    assert done.returncode == 0, done.stderr
+    [facts] = [json.loads(path.read_text("utf-8")) for path in folder.rglob("*.json")]
+    assert (facts["maximization"], facts["function_name"]) == (False, "weigh")
+    assert min(read(folder)["raw_y"]) == 0.0
+
+
+def test_the_files_of_a_log(tmp_path: Path) -> None:
+    run = LoggedRun("a/b", 8, 2, "x y", 30, [(1, 3.0), (4, 6.5)])
+    write_logs(tmp_path / "logs", [run])
+    data = tmp_path / "logs" / "0-x-y" / "data_f1_a-b" / "IOHprofiler_f1_DIM8.dat"
+    lines = ["evaluations raw_y", "1 3.0000000000", "4 6.5000000000", "30 6.5000000000"]
+    assert data.read_text("utf-8").splitlines() == lines
+    with pytest.raises(FileExistsError, match="exists; choose another folder"):
+        write_logs(tmp_path / "logs", [run])
+
+
+def test_a_study_is_exported(tmp_path: Path) -> None:
+    study = hm.Study(
+        name="ones",
+        families=[hm.Family("onemax", sizes=[8, 12], runs=2)],
+        algorithms=["pyramid"],
+        plan=hm.Runs(),
+    )
+    study.run(tmp_path / "ones.db", engine="serial")
+    folder = tmp_path / "logs"
+    done = call_here("study", "export", str(tmp_path / "ones.db"), "--format", "ioh")
+    assert "--format ioh writes a folder; choose it with -o" in done.stderr
+    done = call_here(
+        "study", "export", str(tmp_path / "ones.db"), "--format", "ioh", "-o", str(folder)
+    )
+    assert done.returncode == 0, done.stderr
+    table = read(folder)
+    assert sorted(table["dimension"].unique()) == [8, 12]
+    assert sorted(table.group_by("data_id").agg(pl.col("best_y").max())["best_y"]) == [8, 8, 12, 12]
