@@ -1,4 +1,7 @@
-"""Evaluate rows in your own code: ask for rows, evaluate them, tell their fitness in any order.
+"""Evaluate rows in your own code
+==============================
+
+Evaluate rows in your own code: ask for rows, evaluate them, tell their fitness in any order.
 
 Here a pool of workers returns one row at a time, out of order. A known solution is told at the
 start, and the search is saved and restored between `ask` and `tell`, as a batch job would do.

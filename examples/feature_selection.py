@@ -1,4 +1,7 @@
-"""Select at most 10 of 30 measurements of breast tumours that distinguish benign from malignant.
+"""Select features
+===============
+
+Select at most 10 of 30 measurements of breast tumours that distinguish benign from malignant.
 
 The data set comes with scikit-learn. The fitness is the accuracy of a nearest-neighbour classifier
 in five-fold cross-validation, minus a small penalty for each feature.

@@ -1,4 +1,7 @@
-"""Fill a knapsack: choose the most valuable of 100 items whose total weight is limited.
+"""Fill a knapsack
+===============
+
+Fill a knapsack: choose the most valuable of 100 items whose total weight is limited.
 
 Excess weight is penalised. Dynamic programming computes the exact optimum for comparison.
 """

@@ -1,4 +1,7 @@
-"""Split the nodes of a graph into two parts so that as many edges as possible are cut.
+"""Cut a graph
+===========
+
+Split the nodes of a graph into two parts so that as many edges as possible are cut.
 
 The graph is a toroidal grid of 8 x 8 nodes with shuffled numbers; its maximum cut is known, all 128
 edges. The function is compiled by Numba and needs no wrapper.

@@ -1,4 +1,7 @@
-"""Evaluate a slow function on all cores, with a checkpoint.
+"""Evaluate on all cores
+=====================
+
+Evaluate a slow function on all cores, with a checkpoint.
 
 Each call waits 20 ms, in place of a simulation. After an interruption `hm.resume` would continue
 from the checkpoint to the same result. Functions for processes must be importable, hence the guard

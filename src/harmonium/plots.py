@@ -17,12 +17,11 @@ chart; to draw some of them, choose among the trajectories.
 >>> type(chart).__name__
 'LayerChart'
 
-This module is imported on demand: Altair takes longer to import than harmonium.
+This module is imported on demand, and needs the extra `report`: ``pip install harmonium[report]``.
 """
 
 from collections.abc import Sequence
-
-import altair as alt
+from typing import TYPE_CHECKING
 
 from harmonium.reports.figures import Figure
 from harmonium.reports.performance_figures import (
@@ -35,12 +34,15 @@ from harmonium.reports.theme import Styles, make_config, style_algorithms
 from harmonium.studies.performance import QUALITIES
 from harmonium.studies.trajectories import Trajectory
 
+if TYPE_CHECKING:
+    import altair as alt
+
+    Chart = alt.Chart | alt.LayerChart | alt.ConcatChart
+
 __all__ = ["plot_ecdf", "plot_ert", "plot_fixed_budget", "plot_performance_profile"]
 
-Chart = alt.Chart | alt.LayerChart | alt.ConcatChart
 
-
-def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> Chart:
+def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> "Chart":
     """Plot the ECDF of runtimes: the share of (run, target) pairs reached by evaluations.
 
     Runs that end before they reach a target are not restarted by simulation; a cross marks the
@@ -71,7 +73,7 @@ def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUA
     return _finish(draw_ecdfs(trajectories, _style(trajectories), targets))
 
 
-def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> Chart:
+def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> "Chart":
     """Plot the expected running time (ERT) to each target.
 
     It is the number of evaluations of all runs up to the target, divided by the number of runs that
@@ -99,7 +101,7 @@ def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUAL
     return _finish(draw_erts(trajectories, _style(trajectories), targets))
 
 
-def plot_fixed_budget(trajectories: Sequence[Trajectory]) -> Chart:
+def plot_fixed_budget(trajectories: Sequence[Trajectory]) -> "Chart":
     """Plot the best f(x) so far by evaluations: the median of the runs and their quartiles.
 
     Parameters
@@ -116,7 +118,7 @@ def plot_fixed_budget(trajectories: Sequence[Trajectory]) -> Chart:
     return _finish(draw_fixed_budgets(trajectories, _style(trajectories)))
 
 
-def plot_performance_profile(trajectories: Sequence[Trajectory], target: float = 1.0) -> Chart:
+def plot_performance_profile(trajectories: Sequence[Trajectory], target: float = 1.0) -> "Chart":
     """Plot performance profiles: the share of problems solved at τ times the lowest cost.
 
     The cost is the ERT to the target. Problem instances on which not every algorithm has runs are
@@ -153,7 +155,7 @@ def _style(trajectories: Sequence[Trajectory]) -> Styles:
     return style_algorithms(one.label for one in trajectories)
 
 
-def _finish(figure: Figure) -> Chart:
+def _finish(figure: Figure) -> "Chart":
     """Return the panels of a figure as one chart, with the look of the reports."""
     if not figure.panels:
         raise ValueError("no problem has runs of every algorithm; expected at least one")

@@ -20,6 +20,7 @@ from harmonium.cli.optimize import optimize
 from harmonium.cli.report import report
 from harmonium.cli.solve import solve
 from harmonium.cli.terminal import complain
+from harmonium.extras import MissingExtraError
 from harmonium.interrupts import plain_interrupts
 from harmonium.specs import SpecError
 
@@ -67,6 +68,7 @@ def execute(arguments: Sequence[str]) -> int:
             code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
     except (
         SpecError,
+        MissingExtraError,
         TyperException,
         OSError,
         MemoryError,
@@ -88,7 +90,7 @@ _INTERRUPTED = 130
 def _explain(error: BaseException) -> tuple[str, int]:
     """Return the message of an error, and the exit code."""
     match error:
-        case SpecError():
+        case SpecError() | MissingExtraError():
             return str(error), 2
         case TyperException():  # the bare command has shown its help, and has no message
             return _redirect(error) or error.format_message(), 2

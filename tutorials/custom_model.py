@@ -1,0 +1,8 @@
+"""
+Write a model
+=============
+
+Later.
+"""
+
+print(1)
