@@ -68,6 +68,14 @@ def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUA
 
     Doerr, Wang, Ye, van Rijn and Bäck 2018: IOHprofiler: a benchmarking and profiling tool for
     iterative optimization heuristics. arXiv:1810.05281.
+
+    Examples
+    --------
+    >>> from harmonium.plots import plot_ecdf
+    >>> from harmonium.studies import Trajectory
+    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
+    >>> chart = plot_ecdf([run])
+    >>> chart.save("ecdf.svg")  # doctest: +SKIP
     """
     _check(trajectories, targets)
     return _finish(draw_ecdfs(trajectories, _style(trajectories), targets))
@@ -96,6 +104,14 @@ def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUAL
     ----------
     Auger and Hansen 2005: Performance evaluation of an advanced local search evolutionary
     algorithm. Congress on Evolutionary Computation.
+
+    Examples
+    --------
+    >>> from harmonium.plots import plot_ert
+    >>> from harmonium.studies import Trajectory
+    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
+    >>> chart = plot_ert([run])
+    >>> chart.save("ert.svg")  # doctest: +SKIP
     """
     _check(trajectories, targets)
     return _finish(draw_erts(trajectories, _style(trajectories), targets))
@@ -113,6 +129,14 @@ def plot_fixed_budget(trajectories: Sequence[Trajectory]) -> "Chart":
     -------
     altair chart
         With a panel for each problem size.
+
+    Examples
+    --------
+    >>> from harmonium.plots import plot_fixed_budget
+    >>> from harmonium.studies import Trajectory
+    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
+    >>> chart = plot_fixed_budget([run])
+    >>> chart.save("fixed_budget.svg")  # doctest: +SKIP
     """
     _check(trajectories)
     return _finish(draw_fixed_budgets(trajectories, _style(trajectories)))
@@ -139,6 +163,14 @@ def plot_performance_profile(trajectories: Sequence[Trajectory], target: float =
     ----------
     Dolan and Moré 2002: Benchmarking optimization software with performance profiles. Mathematical
     Programming 91.
+
+    Examples
+    --------
+    >>> from harmonium.plots import plot_performance_profile
+    >>> from harmonium.studies import Trajectory
+    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
+    >>> chart = plot_performance_profile([run])
+    >>> chart.save("performance_profile.svg")  # doctest: +SKIP
     """
     _check(trajectories, [target])
     return _finish(draw_profile(trajectories, _style(trajectories), target))

@@ -37,6 +37,15 @@ class Space:
         Bounds on the number of ones; by default 0 and `length`.
     groups : tuple of tuples of int, optional
         Bits of which exactly one is one: disjoint groups of at least two bits that are not fixed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import harmonium as hm
+    >>> space = hm.Space(6, fewest=2, most=2)  # exactly two ones
+    >>> rows = space.repair(np.ones((3, 6), dtype=np.uint8), np.random.default_rng(1))
+    >>> rows.sum(axis=1).tolist()
+    [2, 2, 2]
     """
 
     length: int

@@ -50,6 +50,14 @@ class Runner:
         When to end.
     initial : Bits, optional
         Known solutions, evaluated first; shape (rows, length).
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> def stop_early(runner):
+    ...     return runner.best >= 15 or runner.tally.evaluations > 1000
+    >>> hm.maximize(sum, 20, seed=1, callback=stop_early).message
+    'the callback stopped the search'
     """
 
     def __init__(
