@@ -15,6 +15,8 @@ import harmonium
 from harmonium.cli import study
 from harmonium.cli.bench import bench
 from harmonium.cli.bisect import bisect
+from harmonium.cli.doctor import doctor
+from harmonium.cli.examples import add_examples
 from harmonium.cli.listing import list_algorithms, list_models, list_problems
 from harmonium.cli.optimize import optimize
 from harmonium.cli.report import report
@@ -26,7 +28,6 @@ from harmonium.specs import SpecError
 
 app = typer.Typer(
     help="Optimise functions of bits by learning what good solutions look like.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -40,6 +41,8 @@ app.command("problems")(list_problems)
 app.command("models")(list_models)
 app.command("algorithms")(list_algorithms)
 app.command("bench")(bench)
+app.command("doctor")(doctor)
+add_examples(app)
 
 
 def _show_version(wanted: bool) -> None:
