@@ -1,5 +1,6 @@
 """Every example runs, and says what it should."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,11 @@ def test_all_examples_are_here() -> None:
 @pytest.mark.parametrize("name", SAYS)
 def test_example_runs(name: str) -> None:
     done = subprocess.run(
-        [sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True, check=False
+        [sys.executable, EXAMPLES / f"{name}.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "MPLBACKEND": "agg"},
     )
     assert done.returncode == 0, done.stderr
     assert SAYS[name] in done.stdout
