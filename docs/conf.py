@@ -24,12 +24,12 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "reference",
+    "titles",
 ]
 exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst", "gallery/*.ipynb"]
 templates_path = ["_templates"]
 nitpicky = False
 default_role = "code"
-suppress_warnings = ["config.cache"]  # the functions in sphinx_gallery_conf
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
@@ -48,16 +48,17 @@ sphinx_gallery_conf = {
     "ignore_repr_types": r"matplotlib|altair",
     "remove_config_comments": True,
     "min_reported_time": 3600,
+    "show_signature": False,
     "show_memory": False,
     "download_all_examples": False,
     "abort_on_example_error": True,
     "reset_modules": ("matplotlib",),
-    "matplotlib_animations": False,
 }
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = f"harmonium {release}"
 html_static_path = ["_static"]

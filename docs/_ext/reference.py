@@ -51,8 +51,10 @@ INTRODUCTION = """\
 API reference
 =============
 
-All names are of the module `harmonium`, imported as `hm`, where no other module is given. They do
-not change within a minor version; what is not on this page may.
+All names are of the module `harmonium`, imported as `hm`: `maximize` is `hm.maximize`. They do not
+change within a minor version; what is not on this page may.
+
+.. currentmodule:: harmonium
 """
 
 
@@ -96,7 +98,8 @@ def write_index(app: Sphinx, config: object) -> None:
     parts = [INTRODUCTION]
     for heading, paths in list_names().items():
         lines = [heading, "-" * len(heading), "", ".. autosummary::", "   :toctree: generated", ""]
-        parts.append("\n".join([*lines, *(f"   {path}" for path in paths), ""]))
+        names = (path.removeprefix("harmonium.") for path in paths)
+        parts.append("\n".join([*lines, *(f"   {name}" for name in names), ""]))
     file = Path(app.srcdir) / "reference" / "index.rst"
     file.parent.mkdir(exist_ok=True)
     text = "\n".join(parts)
