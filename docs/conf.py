@@ -26,7 +26,7 @@ extensions = [
     "reference",
     "titles",
 ]
-exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst", "gallery/*.ipynb"]
+exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst", "**sg_execution_times.rst"]
 templates_path = ["_templates"]
 nitpicky = False
 default_role = "code"
