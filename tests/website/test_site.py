@@ -27,7 +27,7 @@ SECTIONS = (
     "API reference",
     "The shape of harmonium",
     "Guarantees",
-    "Changes",
+    "Changelog",
 )
 SELF_MADE = ("genindex.html", "search.html", "py-modindex.html")
 """Pages that Sphinx makes of nothing that we write."""
