@@ -97,7 +97,8 @@ def write_index(app: Sphinx, config: object) -> None:
     """Write the list of names; autosummary writes a page for each."""
     parts = [INTRODUCTION]
     for heading, paths in list_names().items():
-        lines = [heading, "-" * len(heading), "", ".. autosummary::", "   :toctree: generated", ""]
+        title = [heading, "-" * len(heading), "", ".. autosummary::"]
+        lines = [*title, "   :nosignatures:", "   :toctree: generated", ""]
         names = (path.removeprefix("harmonium.") for path in paths)
         parts.append("\n".join([*lines, *(f"   {name}" for name in names), ""]))
     file = Path(app.srcdir) / "reference" / "index.rst"
