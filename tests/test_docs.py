@@ -92,7 +92,7 @@ def test_links_lead_to_files(page: Path) -> None:
 def test_every_page_is_part_of_the_site() -> None:
     """It stands in the table of contents of another page; if not, add it to one."""
     lists = [
-        (page.parent / line.strip()).resolve()
+        (page.parent / re.sub(".*<(.*)>", r"\1", line.strip())).resolve()
         for page in (*DOCS, *GUIDES)
         for body in re.findall(r"^:::\{toctree\}\n(.*?)^:::$", page.read_text("utf-8"), re.M | re.S)
         for line in body.splitlines()

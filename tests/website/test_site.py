@@ -25,7 +25,7 @@ SECTIONS = (
     "Research",
     "Examples",
     "API reference",
-    "The shape of harmonium",
+    "Design",
     "Guarantees",
     "Changelog",
 )
