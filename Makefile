@@ -15,7 +15,9 @@ install: .venv/.installed ## .venv with harmonium in it, nothing more
 test: .venv/.dev ## the whole test suite
 	$(BIN)/pytest -n $$(expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 
+# Not in the group dev: Numba imports coverage wherever it is installed, which slows every start.
 coverage: .venv/.dev ## which lines of the package the quick tests run, in percent
+	$(BIN)/python -m pip install --quiet -c constraints.txt coverage
 	$(BIN)/coverage run -m pytest -q -m "not slow" -p no:xdist
 	$(BIN)/coverage report
 
