@@ -1,6 +1,6 @@
 """Markdown pages as programs: the files, Python blocks and commands of a page, run in one folder.
 
-A block that begins with a comment that names a file (`# pbil.py`, `# mine.toml`) is that file. Any
+A block that begins with a comment that names a file (`# pbil.py`, `# ring.mc`) is that file. Any
 other Python block is a script. A console block has commands after `$ `. Blocks run in the order of
 the page, and all files are there from the beginning. Scripts and commands of harmonium that follow
 each other share a process, which takes a second of CPU to start. A block `text` right after a
@@ -26,7 +26,7 @@ LANGUAGES = {"python", "console", "toml", "text", ""}
 TIMEOUT = 300
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-_FILE = re.compile(r"# ([\w-]+\.(?:py|toml))\b")
+_FILE = re.compile(r"# ([\w-]+\.(?:py|toml|mc))\b")
 _EXECUTE = """
 import json, os, runpy, signal, sys, warnings
 from pathlib import Path
@@ -62,7 +62,7 @@ class Block:
     def file(self) -> str | None:
         """The file that the block is, if its first line names one."""
         named = _FILE.match(self.text)
-        return named[1] if named and self.language in ("python", "toml") else None
+        return named[1] if named and self.language in ("python", "toml", "text") else None
 
     @property
     def commands(self) -> list[list[str]]:

@@ -20,7 +20,7 @@ ORDER: Final = (
     *("bits", "interrupts", "jit", "blas", "clock", "files", "format", "warn", "extras"),
     "version",
     *("seeds", "specs", "registry", "snapshots", "space"),
-    *("problems", "models", "algorithms", "runs"),
+    *("instances", "problems", "generate", "models", "structure", "algorithms", "runs"),
     *(
         "progress",
         "environment",

@@ -2,6 +2,7 @@ import hashlib
 import json
 import re
 from dataclasses import Field, FrozenInstanceError, dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 
 import numpy as np
@@ -18,6 +19,7 @@ from harmonium import (
     NK,
     RBM,
     UMDA,
+    FileProblem,
     Ising,
     MaxSat,
     OneMax,
@@ -45,6 +47,7 @@ from harmonium.specs import (
 )
 
 LENGTHS = st.integers(1, 1_000_000)
+SMALL_FILE = str(Path(__file__).parent / "instances" / "assets" / "small.cnf")
 
 PROBLEM_STRATEGIES: dict[str, st.SearchStrategy[ProblemSpec]] = {
     "onemax": st.builds(OneMax, LENGTHS),
@@ -60,6 +63,9 @@ PROBLEM_STRATEGIES: dict[str, st.SearchStrategy[ProblemSpec]] = {
     ),
     "maxsat": st.builds(
         MaxSat, st.integers(3, 10**6), st.integers(1, 10**6), st.integers(0, 10**6)
+    ),
+    "file": st.builds(
+        FileProblem, path=st.just(SMALL_FILE), format=st.sampled_from(["auto", "cnf"])
     ),
     "hiff": st.builds(lambda levels: HIFF(2**levels), st.integers(1, 19)),
     "nk": st.builds(
@@ -277,8 +283,13 @@ def test_a_subclass_with_another_default_keeps_the_check() -> None:
 
 @pytest.mark.parametrize("cls", [*PROBLEMS, *MODELS, Stop], ids=lambda cls: cls.name)
 def test_every_wrong_field_of_every_spec_is_a_spec_error(cls: type[Spec]) -> None:
-    given = {info.name: 8 for info in describe_fields(cls) if info.default is None}
+    given: dict[str, Any] = {"path": SMALL_FILE} if cls is FileProblem else {}
+    for info in describe_fields(cls):
+        if info.default is None:
+            given.setdefault(info.name, 8)
     for field in fields(cls):
+        if field.name == "path":  # any text is one
+            continue
         with pytest.raises(SpecError) as caught:
             cls(**given | {field.name: "wrong"})
         assert str(caught.value).startswith(f"{cls.name}: {field.name} is 'wrong'; expected ")

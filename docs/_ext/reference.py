@@ -29,6 +29,9 @@ HEADINGS = {
     "models": "Models",
     "algorithms": "Algorithms",
     "space": "Algorithms",
+    "instances": "Problems",
+    "generate": "Problems",
+    "structure": "Runs and results",
     "studies": "Studies",
     "plots": "Charts",
 }

@@ -6,6 +6,7 @@ from typing import Final
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "report": ("altair", "jinja2", "vl_convert"),
     "dask": ("distributed",),
+    "dimod": ("dimod",),
     "networkx": ("networkx",),
     "bench": ("gomea", "nevergrad", "pgmpy", "pymoo", "sklearn"),
 }

@@ -4,8 +4,26 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
+
+_base: ContextVar[Path | None] = ContextVar("base", default=None)
+
+
+@contextmanager
+def relative_to(folder: Path) -> Iterator[None]:
+    """Let the relative paths of problems start from a folder, not from the current one."""
+    token = _base.set(folder.absolute())
+    try:
+        yield
+    finally:
+        _base.reset(token)
+
+
+def resolve(path: str) -> Path:
+    """Return the path of a file that a problem names."""
+    return (_base.get() or Path()) / path
 
 
 class FileRefusedError(OSError):
@@ -50,7 +68,16 @@ def read_regular(
             raise FileRefusedError(
                 f"has {size:,} bytes, too many to read; expected at most {max_bytes:,}"
             )
-        return beginning + file.read(max(0, max_bytes - len(beginning)))
+        return beginning + _read_all(file, max_bytes - len(beginning))
+
+
+def _read_all(file: IO[bytes], max_bytes: int) -> bytes:
+    """Read a file to its end; `read` would allocate as many bytes as it is allowed to read."""
+    pieces = []
+    while max_bytes > 0 and (piece := file.read(min(max_bytes, 2**16))):
+        pieces.append(piece)
+        max_bytes -= len(piece)
+    return b"".join(pieces)
 
 
 def _open_at_once(path: str, flags: int) -> int:

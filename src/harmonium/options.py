@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid
+from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Structure
 from harmonium.models import BOA, MODELS, UMDA, Model
 from harmonium.runs import Callback, Stop
 from harmonium.runs.calling import count_workers
@@ -123,7 +123,7 @@ class Options:
         if self.algorithm is not None:
             raise TypeError(f"algorithm is {self.algorithm!r}; expected an Algorithm or its text")
         if (self.model, self.population) == ("auto", "auto"):
-            return self._make_pyramid()
+            return self._make_default()
         model: Any = self.model
         if model == "auto":
             model = BOA() if length <= MAX_NETWORK_LENGTH else UMDA()
@@ -132,12 +132,16 @@ class Options:
         replacement: Any = getattr(model, "growing_replacement", None) or "auto"
         return EDA(model, population=self.population, replacement=replacement)
 
-    def _make_pyramid(self) -> Pyramid:
-        """Return a pyramid with at least as many newcomers in step as an executor has workers."""
+    def _make_default(self) -> Pyramid:
+        """Return a pyramid that learns the function, unless its values are noisy.
+
+        At least as many newcomers walk in step as an executor has workers.
+        """
+        kind = Pyramid if self.noise else Structure
         if self.executor is None:
-            return Pyramid()
+            return kind()
         workers = count_workers(self.executor)
-        return Pyramid(newcomers=max(Pyramid().newcomers, workers), first_newcomers=workers)
+        return kind(newcomers=max(kind().newcomers, workers), first_newcomers=workers)
 
 
 def _check_count(name: str, value: object) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from harmonium.files import relative_to
 from harmonium.interrupts import is_interrupt
 from harmonium.specs import (
     Scalar,
@@ -163,14 +164,15 @@ def find_object(path: str) -> Callable[..., Any]:
 
 @contextmanager
 def importable(folder: Path | None) -> Iterator[None]:
-    """Let modules be found in a folder, before anywhere else."""
+    """Let modules be found in a folder, before anywhere else, and files relative to it."""
     added = None if folder is None else str(folder)
     if added is None:
         yield
         return
     sys.path.insert(0, added)
     try:
-        yield
+        with relative_to(Path(added)):
+            yield
     finally:
         sys.path.remove(added)
 

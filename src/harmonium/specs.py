@@ -167,9 +167,11 @@ def parse_settings(name: str, text: str) -> dict[str, Scalar]:
 
 
 def _split(name: str, text: str) -> list[str]:
-    """Split at the commas that are not inside parentheses."""
+    r"""Split at the commas that are not inside parentheses; `\(` and `\)` are none."""
     parts, depth, first = [], 0, 0
     for place, letter in enumerate(text):
+        if letter in "()" and text[place - 1 : place] == "\\":
+            continue
         depth += (letter == "(") - (letter == ")")
         if depth < 0:
             break
@@ -191,7 +193,9 @@ def parse_scalar(text: str) -> Scalar:
             return number(text)
         except ValueError:
             continue
-    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
+    if not text.startswith("(") or not text.endswith(")"):
+        return text
+    return re.sub(r"\\([()])", r"\1", text[1:-1])
 
 
 def format_scalar(value: object) -> str:
@@ -199,8 +203,22 @@ def format_scalar(value: object) -> str:
     text = str(value)
     if value is None or isinstance(value, bool):
         return text.lower()
-    quoted = isinstance(value, str | Spec) and re.search("[,=()]", text)
-    return f"({text})" if quoted else text
+    if not isinstance(value, str | Spec):
+        return text
+    if isinstance(value, str) and not _is_balanced(text):
+        text = re.sub("([()])", r"\\\1", text)
+    plain = text == text.strip() and parse_scalar(text) == text and not re.search("[,=()]", text)
+    return text if plain else f"({text})"
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether parentheses match, and none has a backslash before it."""
+    depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return False
+    return depth == 0 and not re.search(r"\\[()]", text)
 
 
 @dataclass(frozen=True)

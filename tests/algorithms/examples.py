@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from harmonium import EDA, MODELS, UMDA, Algorithm, Pyramid
+from harmonium import EDA, MODELS, UMDA, Algorithm, Pyramid, Structure
 from tests.algorithms.documented import load_documented
 from tests.algorithms.one_plus_one import OnePlusOne
 from tests.algorithms.searches import SETTINGS
@@ -14,6 +14,7 @@ EXAMPLES: Final[list[Algorithm]] = [
     *(EDA(UMDA(), **settings) for settings in SETTINGS[1:]),
     Pyramid(),
     Pyramid(newcomers=3, first_newcomers=3, linkage="boa"),
+    Structure(),
     OnePlusOne(),
     OnePlusOne(rate=3),
     load_documented(),

@@ -10,7 +10,8 @@ from harmonium import BOA, MODELS, RBM, UMDA, Interactions, Model
 from harmonium.bits import Bits
 from harmonium.models import Fitted, read_facts, read_interactions, read_linkage, read_weights
 from harmonium.models.kernels.rbm import Machine
-from harmonium.models.rbm import CONTEXTS, DOUBLED_ODDS, FittedRBM
+from harmonium.models.neural import CONTEXTS, DOUBLED_ODDS
+from harmonium.models.rbm import FittedRBM
 from tests.rows import every_row, random_rows
 
 

@@ -185,14 +185,21 @@ class Limit:
             raise TimeUp
 
 
-@pytest.mark.parametrize("model", [hm.RBM(), hm.PaperRBM(max_epochs=5), hm.BOA()], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(hm.RBM(), hm.PaperRBM(max_epochs=5), hm.BOA()),
+        *(hm.DBN(), hm.DBM(), hm.DAE(), hm.Helmholtz()),
+    ],
+    ids=str,
+)
 def test_models_check_the_time_between_their_steps(
     model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = model.fit(PARENTS, np.random.default_rng(2))
     rows = plain.sample(600, np.random.default_rng(3))
     # However small the steps are, the result is the same.
-    monkeypatch.setattr("harmonium.models.kernels.rbm._STEP_PRODUCTS", 1)
+    monkeypatch.setattr("harmonium.models.kernels.layers._STEP_PRODUCTS", 1)
     monkeypatch.setattr("harmonium.models.kernels.boa._STEP_COUNTS", 1)
     patient = Limit(0)
     fitted = model.fit(PARENTS, np.random.default_rng(2), None, patient)
@@ -206,7 +213,7 @@ def test_models_check_the_time_between_their_steps(
 
 def test_gibbs_chains_check_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = hm.RBM().fit(PARENTS, np.random.default_rng(2))
-    monkeypatch.setattr("harmonium.models.kernels.rbm._STEP_PRODUCTS", 1)
+    monkeypatch.setattr("harmonium.models.kernels.layers._STEP_PRODUCTS", 1)
     with pytest.raises(TimeUp):
         fitted.sample(600, np.random.default_rng(3), Limit(3))  # 600 rows are three blocks
     assert fitted.sample(600, np.random.default_rng(3), Limit(4)).shape == (600, 30)

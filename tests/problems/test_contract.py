@@ -6,9 +6,10 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from harmonium import HIFF, NK, Ising, MaxSat, OneMax, Problem, Trap
+from harmonium import HIFF, NK, Ising, MaxSat, OneMax, Problem, Trap, load
 from harmonium.bits import Bits
 from harmonium.problems import PROBLEMS, ProblemSpec, name_problem, read_structure
+from tests.instances.test_values import ASSETS
 from tests.rows import every_row, random_rows
 
 # At least one of each, small enough to see all rows.
@@ -25,6 +26,14 @@ EXAMPLES: Final[list[ProblemSpec]] = [
     MaxSat(9, 40, 2),
     Ising(side=3),
     Ising(length=12, side=4, instance=1),
+    load(ASSETS / "small.cnf"),
+    load(ASSETS / "small.wcnf"),
+    load(ASSETS / "small.qubo"),
+    load(ASSETS / "small.mc"),
+    load(ASSETS / "spins.txt", format="ising"),
+    load(ASSETS / "small.nk"),
+    load(ASSETS / "small.knapsack", infeasible="penalty"),
+    load(ASSETS / "small.scp", infeasible="penalty"),
 ]
 
 

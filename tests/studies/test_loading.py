@@ -225,15 +225,30 @@ WRONG = {
         "problems: Expected array, got table",
     ),
     "problems empty": (TOP + "problems = []", "problems: Expected array of length >= 1"),
-    "a problem without one": (TOP + PROBLEM + "sizes = [20]", "problems[0]: problem is missing"),
+    "a problem without one": (
+        TOP + PROBLEM + "sizes = [20]",
+        "problems[0]: problem is missing; give `problem` or `file`",
+    ),
+    "a problem and a file": (
+        TOP + ONEMAX + 'file = "x.cnf"',
+        "problems[0]: has both `problem` and `file`; leave one out",
+    ),
+    "sizes of a file": (
+        TOP + PROBLEM + 'file = "x.cnf"\nsizes = [20]',
+        "problems[0].sizes: the length comes from the file; leave it out",
+    ),
+    "no file": (
+        TOP + PROBLEM + 'file = "no, such.cnf"',
+        "problems[0].problem: no, such.cnf: cannot be read: No such file or directory",
+    ),
     "a problem without sizes": (
         TOP + ONEMAX + PROBLEM + 'problem = "onemax"',
         "problems[1]: sizes is missing",
     ),
     "unknown key of a problem": (
         TOP + ONEMAX + "run = 3",
-        "problems[0]: unknown key 'run'; known: problem, sizes, runs, instances, models, "
-        "algorithms, bisect",
+        "problems[0]: unknown key 'run'; known: problem, file, as, sizes, runs, "
+        "instances, models, algorithms, bisect",
     ),
     "sizes as one": (
         TOP + PROBLEM + 'problem = "onemax"\nsizes = 20',
@@ -270,7 +285,7 @@ WRONG = {
     "unknown problem": (
         TOP + PROBLEM + 'problem = "onemx"\nsizes = [20]',
         "problems[0].problem: unknown problem 'onemx'; known: onemax, trap, nk, hiff, maxsat, "
-        "ising, or module:name",
+        "ising, file, or module:name",
     ),
     "unknown field of a problem": (
         TOP + PROBLEM + 'problem = "trap:ordr=5"\nsizes = [20]',

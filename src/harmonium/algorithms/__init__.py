@@ -3,8 +3,9 @@
 from harmonium.algorithms.base import Algorithm, Search, Status
 from harmonium.algorithms.eda import EDA
 from harmonium.algorithms.pyramid import Pyramid
+from harmonium.algorithms.structure import Structure
 from harmonium.registry import Registry
 
-ALGORITHMS: Registry[Algorithm] = Registry("algorithm", Algorithm, [EDA, Pyramid])  # type: ignore[type-abstract]
+ALGORITHMS: Registry[Algorithm] = Registry("algorithm", Algorithm, [EDA, Pyramid, Structure])  # type: ignore[type-abstract]
 
-__all__ = ["ALGORITHMS", "EDA", "Algorithm", "Pyramid", "Search", "Status"]
+__all__ = ["ALGORITHMS", "EDA", "Algorithm", "Pyramid", "Search", "Status", "Structure"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from harmonium.algorithms.batch import Batch
 from harmonium.bits import Bits, Fitness, check_bits, check_fitness
@@ -17,6 +17,7 @@ from harmonium.seeds import check_seed, stream
 from harmonium.snapshots import Snapshot
 from harmonium.space import Space, as_space
 from harmonium.specs import Spec
+from harmonium.structure import Polynomial
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Status:
     """Whether the search cannot produce any other row."""
     confirmations: int = 0
     """Independent newcomers that ended at the best fitness found, and none better."""
+    learned: bool = False
+    """Whether the function is known, and its best row too."""
     repairs: int = 0
     """Rows that were changed to be valid."""
     facts: Mapping[str, float] = field(default_factory=dict)
@@ -127,6 +130,16 @@ class Search(ABC):
     @property
     def fitted(self) -> Fitted | None:
         """The last fitted model, for algorithms that learn one; it describes `bits ^ mask`."""
+        return None
+
+    @property
+    def function(self) -> Polynomial | None:
+        """The function as a sum of terms, for algorithms that learn it; none unless it is known."""
+        return None
+
+    @property
+    def pairs(self) -> NDArray[np.int64] | None:
+        """Pairs of bits that were seen to interact, (pairs, 2); none if it does not look."""
         return None
 
     @property

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from harmonium.algorithms.base import Algorithm, Search, Status
 from harmonium.algorithms.linkage import (
@@ -24,6 +25,7 @@ from harmonium.algorithms.linkage import (
 from harmonium.algorithms.rules import read_rules
 from harmonium.algorithms.shaking import Champion, propose_shakes
 from harmonium.algorithms.walkers import (
+    AFFECTS,
     SAME_EFFECT,
     Walkers,
     accept,
@@ -150,6 +152,12 @@ class PyramidSearch(Search):
         rows = sum(len(level.rows) for level in self.levels)
         facts = {"levels": float(len(self.levels)), "rows": float(rows)}
         return Status(confirmations=self.confirmations, facts=facts)
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """Pairs of bits of which one has changed the effect of the other."""
+        affects = self._evidence.pairs == AFFECTS
+        return np.argwhere(np.triu(affects | affects.T, 1))
 
     def welcome(self, bits: Bits, fitness: Fitness) -> None:
         """Keep known solutions: they are the newcomers of the next rounds."""
@@ -281,6 +289,16 @@ class PyramidSearch(Search):
         if self.stage == "start":
             self._walkers.active[:] = False
 
+    def measure_effects(
+        self, bits: Bits, fitness: Fitness
+    ) -> tuple[Bits, NDArray[np.int64], NDArray[np.float64]]:
+        """Return the effects of single flips among proposed rows: rows, bits and changes."""
+        walkers = self._walkers
+        rows, which = walkers.bits[walkers.active], walkers.flipped[walkers.active]
+        single = (which >= 0) & (self.stage in ("climb", "mix"))
+        single &= (rows != bits).sum(axis=1) == 1  # a repaired row may differ in other bits
+        return rows[single], which[single], (fitness - walkers.fitness[walkers.active])[single]
+
     def save(self) -> Snapshot:
         """Return levels, walkers and the candidates under way."""
         snapshot = Snapshot(
@@ -348,6 +366,10 @@ class PyramidSearch(Search):
             raise CheckpointError("it has a level without rows")
         if self.stage == "mix" and active and walkers.order.shape[1] != choices:
             raise CheckpointError("its walkers mix other sets than those of their level")
+        self._check_asked(active)
+
+    def _check_asked(self, active: int) -> None:
+        """Raise if the rows under way are not one for each active walker."""
         if self.waiting and len(self._batch.bits) != active:
             raise CheckpointError(f"it asked {len(self._batch.bits)} rows of {active} walkers")
 

@@ -12,7 +12,8 @@ from harmonium.bench.results import Measurement
 from harmonium.bench.scale import Scale, Size
 from harmonium.bench.timing import Action, repeat, time_in_turns
 from harmonium.models.kernels import rbm as kernels
-from harmonium.models.kernels.rbm import Floats, Machine, Rule
+from harmonium.models.kernels.layers import Floats
+from harmonium.models.kernels.rbm import Machine, Rule
 
 BATCH = 100
 RATE = 0.05

@@ -17,6 +17,7 @@ from harmonium.cli.bench import bench
 from harmonium.cli.bisect import bisect
 from harmonium.cli.doctor import doctor
 from harmonium.cli.examples import add_examples
+from harmonium.cli.generate import generate
 from harmonium.cli.listing import list_algorithms, list_models, list_problems
 from harmonium.cli.optimize import optimize
 from harmonium.cli.report import report
@@ -37,6 +38,7 @@ app.command("optimize")(optimize)
 app.add_typer(study.app, name="study")
 app.command("bisect")(bisect)
 app.command("report")(report)
+app.command("generate")(generate)
 app.command("problems")(list_problems)
 app.command("models")(list_models)
 app.command("algorithms")(list_algorithms)

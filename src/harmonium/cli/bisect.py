@@ -13,9 +13,9 @@ import typer
 from harmonium.algorithms import Algorithm
 from harmonium.cli import options as o
 from harmonium.cli.results import name_algorithms
-from harmonium.cli.solve import make_algorithms, select_given
+from harmonium.cli.solve import make_algorithms, name_file, select_given
 from harmonium.cli.study import ENGINE_LOST, INTERRUPTED, carry_out
-from harmonium.problems import PROBLEMS
+from harmonium.problems import PROBLEMS, FileProblem
 from harmonium.registry import importable
 from harmonium.specs import SpecError, format_spec
 from harmonium.studies import Bisect, Family, Row, Study
@@ -41,6 +41,7 @@ StoreOption = Annotated[
 
 def bisect(
     problem: o.ProblemArgument = None,
+    as_format: o.FormatOption = None,
     algorithm: o.AlgorithmsOption = None,
     runs: Annotated[int, typer.Option(help="Runs that must all be solved.", min=1)] = 30,
     seed: o.FirstSeedOption = 1,
@@ -69,7 +70,7 @@ def bisect(
     with importable(Path.cwd()):
         algorithms = make_algorithms(algorithm or [], model, settings)
     plan = Bisect(start, tolerance, max_population, confirm=confirm)
-    study = _make_study(problem, runs, algorithms, plan, seed)
+    study = _make_study(name_file(problem, as_format), runs, algorithms, plan, seed)
     show = _print_rows if as_json else None
     if store is not None:
         return carry_out(study, store, engine, workers, scheduler, "the same command", show=show)
@@ -91,9 +92,10 @@ def _make_study(
     """Return the study of one problem at one size."""
     name, settings = PROBLEMS.split(problem)
     size = settings.pop("length", None)
-    if not isinstance(size, int) or isinstance(size, bool):
+    sizes = [size] if isinstance(size, int) and not isinstance(size, bool) else None
+    if not sizes and name != FileProblem.name:
         raise SpecError(f"{problem}: has no length; write {name}:length=…")
-    family = Family(format_spec(name, settings), [size], runs)
+    family = Family(format_spec(name, settings), sizes, runs)
     title = f"bisect {problem}"
     try:
         named = _name(algorithms)

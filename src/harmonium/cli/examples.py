@@ -15,6 +15,7 @@ EXAMPLES: Final = {
     "study watch": "study watch quick.db --open",
     "bisect": "bisect trap:length=20,order=5 --model boa --runs 5",
     "report": "report quick.db -o quick.html --figures figures",
+    "generate": "generate maxsat:length=50,clauses=200 -o planted.cnf",
     "problems": "problems",
     "models": "models",
     "algorithms": "algorithms",

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from harmonium.extras import find_missing, missing_error
+from harmonium.instances import FORMATS
 from harmonium.specs import SpecError
 from harmonium.studies.engines import ENGINES
 
@@ -27,10 +28,19 @@ def _check_positive(value: float | None) -> float | None:
 ProblemArgument = Annotated[
     str | None,
     typer.Argument(
-        help="name:field=value,… (see `harmonium problems`), or module:function:field=value,… for"
-        " a function that makes a problem",
+        help="An instance file; name:field=value,… (see `harmonium problems`); or"
+        " module:function:field=value,… for a function that makes a problem",
         show_default=False,
-        metavar="PROBLEM",
+        metavar="PROBLEM or FILE",
+    ),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        help=f"Format of the file: {', '.join(FORMATS)}.",
+        show_default="told by content and name",
+        metavar="FORMAT",
     ),
 ]
 FunctionArgument = Annotated[

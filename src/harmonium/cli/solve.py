@@ -1,20 +1,22 @@
 """`harmonium solve`: run algorithms on a named problem, show what they found and what it cost."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from harmonium.algorithms import ALGORITHMS, EDA, Algorithm
 from harmonium.cli import options as o
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
+from harmonium.instances import SUFFIXES
 from harmonium.interrupts import plain_interrupts
-from harmonium.problems import PROBLEMS, AnyProblem
+from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
 from harmonium.progress import Progress
 from harmonium.registry import find_object, importable
 from harmonium.runs import Result, Runner, Stop, compile_kernels, default_stop, run
-from harmonium.specs import SpecError, parse_scalar
+from harmonium.specs import SpecError, format_spec, parse_scalar
 
 if TYPE_CHECKING:
     from harmonium.reports import Learning
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 def solve(
     problem: o.ProblemArgument = None,
+    as_format: o.FormatOption = None,
     algorithm: o.AlgorithmsOption = None,
     runs: o.RunsOption = 1,
     seed: o.FirstSeedOption = 1,
@@ -40,7 +43,7 @@ def solve(
     report: o.ReportOption = None,
     as_json: o.JsonOption = False,
 ) -> int:
-    """Solve a named PROBLEM with one or more algorithms; `optimize` is for custom functions."""
+    """Solve a named PROBLEM, or that of a FILE; `optimize` is for custom functions."""
     if problem is None:
         raise SpecError("no problem is given; see `harmonium problems`")
     o.check_report(report)
@@ -60,7 +63,7 @@ def solve(
         max_seconds=max_seconds,
     )
     with importable(Path.cwd()), plain_errors():
-        made = make_problem(problem)
+        made = make_problem(name_file(problem, as_format))
         algorithms = make_algorithms(algorithm or [], model, settings)
         rules = [replace(default_stop(one), **limits) for one in algorithms]
         seeds = range(seed, seed + runs)
@@ -70,6 +73,16 @@ def solve(
 def select_given(**options: Any) -> dict[str, Any]:
     """Return the options that are given: those that are not none."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def name_file(text: str, as_format: str | None) -> str:
+    """Return the problem of a file as text if an argument is a path; otherwise the argument."""
+    known = text.partition(":")[0].strip() in PROBLEMS
+    looks = ":" not in text and PurePath(text).suffix.lower() in SUFFIXES
+    if as_format is None and (known or not (looks or os.path.exists(text))):
+        return text
+    given = {} if as_format is None else {"format": as_format}
+    return format_spec(FileProblem.name, {"path": text, **given})
 
 
 def make_problem(text: str) -> AnyProblem:

@@ -12,18 +12,30 @@ from harmonium.models.base import (
     with_check,
 )
 from harmonium.models.boa import BOA
+from harmonium.models.dae import DAE
+from harmonium.models.dbm import DBM
+from harmonium.models.dbn import DBN
+from harmonium.models.helmholtz import Helmholtz
 from harmonium.models.rbm import RBM, PaperRBM
 from harmonium.models.umda import UMDA
 from harmonium.registry import Registry
 
-MODELS: Registry[Model] = Registry("model", Model, [RBM, PaperRBM, BOA, UMDA])  # type: ignore[type-abstract]
+MODELS: Registry[Model] = Registry(
+    "model",
+    Model,  # type: ignore[type-abstract]
+    [RBM, PaperRBM, BOA, UMDA, DBN, DBM, DAE, Helmholtz],
+)
 
 __all__ = [
     "BOA",
+    "DAE",
+    "DBM",
+    "DBN",
     "MODELS",
     "RBM",
     "UMDA",
     "Fitted",
+    "Helmholtz",
     "Interactions",
     "Model",
     "PaperRBM",

@@ -12,17 +12,29 @@ from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
 from harmonium.models.kernels import rbm as kernels
-from harmonium.models.kernels.rbm import Floats, Machine
+from harmonium.models.kernels.layers import Floats
+from harmonium.models.kernels.rbm import Machine
+from harmonium.models.neural import (
+    CONTEXTS,
+    DOUBLED_ODDS,
+    Batch,
+    Connections,
+    HiddenUnits,
+    Momentum,
+    Share,
+    Significance,
+    WeightCost,
+    WeightSpread,
+    check_length,
+    compute_log_odds,
+    connect,
+    count_hidden,
+    find_linked_bits,
+    is_below,
+    last_quarter_share,
+    unpack_machine,
+)
 from harmonium.seeds import draw_key
-from harmonium.snapshots import Snapshot
-
-CONTEXTS = 16
-"""Parents over which a log odds ratio is averaged; 256 would change recall by at most 0.1."""
-
-DOUBLED_ODDS = float(np.log(2))
-"""Threshold of a learned pair: one bit at least doubles the odds of the other."""
-
-Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 @dataclass(frozen=True)
@@ -41,16 +53,11 @@ class RBM(Model):
     replacement: ClassVar[Replacement] = "rtr"
 
     hidden: Annotated[
-        Annotated[int, Meta(ge=1)] | Literal["n/2", "n"],
+        HiddenUnits,
         Meta(description="hidden units: half as many as bits, as many, or a number"),
     ] = "n"
-    connections: Annotated[
-        Literal["all", "correlated"],
-        Meta(description="bits of a hidden unit: all, or those correlated with its own bit"),
-    ] = "correlated"
-    significance: Annotated[
-        float, Meta(ge=0, description="least z²/ln(parents) of such a correlation; BIC uses 1")
-    ] = 0.5
+    connections: Connections = "correlated"
+    significance: Significance = 0.5
     # The gradient
     cd_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of contrastive divergence")] = 1
     persistent: Annotated[bool, Meta(description="chains continue from update to update")] = False
@@ -62,17 +69,15 @@ class RBM(Model):
         ),
     ] = "samples"
     # The update
-    batch: Annotated[int, Meta(ge=1, description="rows in an update")] = 50
+    batch: Batch = 50
     rate: Annotated[float, Meta(ge=0, description="learning rate of the weights")] = 0.5
     bias_rate: Annotated[float, Meta(ge=0, description="learning rate of the biases")] = 0.5
-    momentum: Annotated[Share, Meta(description="share of the last update in this one")] = 0.5
+    momentum: Momentum = 0.5
     bias_momentum: Annotated[bool, Meta(description="momentum for biases too")] = False
-    weight_cost: Annotated[float, Meta(ge=0, description="L2 cost of the weights")] = 0.0001
+    weight_cost: WeightCost = 0.0001
     # The start
     warm_start: Annotated[bool, Meta(description="start from the last generation's RBM")] = True
-    weight_spread: Annotated[
-        float, Meta(ge=0, description="standard deviation of the first weights")
-    ] = 0.1
+    weight_spread: WeightSpread = 0.1
     marginal_clip: Annotated[
         float, Meta(gt=0, lt=0.5, description="least distance of marginals from 0 and 1")
     ] = 0.005
@@ -151,33 +156,13 @@ class RBM(Model):
         """Return the RBM that was packed."""
         if not arrays:
             return None
-        packed = Snapshot({}, dict(arrays))
-        weights = packed.array("W", "float32", (None, None))
-        length, hidden = weights.shape
-        biases = (packed.array("b", "float32", (length,)), packed.array("c", "float32", (hidden,)))
-        parents = packed.bits("parents", (None, length))
+        machine, parents = unpack_machine(arrays)
         recombined = self.chain_start == "recombined"
-        return FittedRBM(Machine(weights, *biases), parents, self.gibbs_steps, recombined, {})
+        return FittedRBM(machine, parents, self.gibbs_steps, recombined, {})
 
     def _connect(self, seen: Floats, hidden: int) -> Floats:
-        """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden).
-
-        Hidden unit j belongs to bit j (modulo length). It is connected to that bit and to those
-        whose correlation with it, z = r·√N, is significant: z² > significance·ln N. A bit that is
-        not correlated with any other has only its bias.
-        """
-        rows, length = seen.shape
-        if self.connections == "all":
-            return np.ones((length, hidden), np.float32)
-        means = seen.mean(axis=0)
-        covariances = seen.T @ seen / rows - np.outer(means, means)
-        variances = np.maximum(means * (1 - means), 1e-6)
-        z_squared = rows * covariances**2 / np.outer(variances, variances)
-        linked = z_squared > self.significance * np.log(rows)
-        np.fill_diagonal(linked, False)
-        np.fill_diagonal(linked, linked.any(axis=0))
-        connected: Floats = linked.astype(np.float32)[:, np.arange(hidden) % length]
-        return connected
+        """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden)."""
+        return connect(seen, hidden, self.connections, self.significance)
 
     def _rule(self, control: "_Control") -> kernels.Rule:
         """Return the learning rule of the kernel for this epoch."""
@@ -197,16 +182,12 @@ class RBM(Model):
         """Return the initial weights and biases: those of the last fit, or small random weights."""
         length = seen.shape[1]
         if self.warm_start and isinstance(previous, FittedRBM):
-            if len(previous.machine.b) != length:
-                raise ValueError(
-                    f"the RBM before has {len(previous.machine.b)} bits, its parents {length}"
-                )
+            check_length(len(previous.machine.b), length, "RBM")
             return Machine(*(weights.copy() for weights in previous.machine))
-        sizes = {"n/2": max(1, length // 2), "n": length}
-        hidden = sizes[self.hidden] if isinstance(self.hidden, str) else self.hidden
+        hidden = count_hidden(self.hidden, length)
         weights = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)
-        marginals = seen.mean(axis=0).clip(self.marginal_clip, 1 - self.marginal_clip)
-        return Machine(weights, np.log(marginals / (1 - marginals)), np.zeros(hidden, np.float32))
+        biases = compute_log_odds(seen, self.marginal_clip)
+        return Machine(weights, biases, np.zeros(hidden, np.float32))
 
 
 @dataclass(frozen=True)
@@ -269,11 +250,11 @@ class _Control:
         self.errors.append(error)
         if epoch > 0:
             decrease = self._decrease()
-            if _is_below(decrease, rbm.momentum_below):
+            if is_below(decrease, rbm.momentum_below):
                 self.momentum = rbm.final_momentum
-            if _is_below(decrease, rbm.halve_below):
+            if is_below(decrease, rbm.halve_below):
                 self.rate = 0.5
-            self.stop = _is_below(decrease, rbm.stop_below)
+            self.stop = is_below(decrease, rbm.stop_below)
             self.facts |= {"error": error, "decrease": decrease}
         if epoch > 0 and rbm.stop_gap and len(unseen):
             missed = kernels.reconstruction_error(unseen, machine, sampled, ~fresh)
@@ -283,16 +264,7 @@ class _Control:
 
     def _decrease(self) -> float:
         """Return γ: the share of the error's decrease that falls into the last quarter."""
-        first, last = self.errors[0], self.errors[-1]
-        earlier = self.errors[int(0.75 * (len(self.errors) - 1))]
-        if last >= first * (1 - self.rbm.first_decrease):
-            return 1.0  # nothing learned yet
-        return (earlier - last) / (first - last)
-
-
-def _is_below(decrease: float, limit: float) -> bool:
-    """Whether a rule applies; with a limit of 0 it never does, also for a negative γ."""
-    return limit > 0 and decrease < limit
+        return last_quarter_share(self.errors, self.rbm.first_decrease)
 
 
 @dataclass(frozen=True)
@@ -348,15 +320,7 @@ class FittedRBM:
         Bits are added, the strongest first, until they have nine tenths of the sum. Units with
         fewer than two bits are left out.
         """
-        squared = self.weights() ** 2
-        sets = []
-        for unit in range(squared.shape[1]):
-            order = np.argsort(-squared[:, unit], kind="stable")
-            shares = np.cumsum(squared[order, unit])
-            if shares[-1] > 0:
-                count = int(np.searchsorted(shares, 0.9 * shares[-1])) + 1
-                sets.append(tuple(sorted(order[:count].tolist())))
-        return list(dict.fromkeys(bits for bits in sets if len(bits) > 1))
+        return find_linked_bits(self.weights())
 
     def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
         """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.

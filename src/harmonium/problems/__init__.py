@@ -10,6 +10,7 @@ from harmonium.problems.base import (
     read_structure,
 )
 from harmonium.problems.custom import CustomProblem, make_custom
+from harmonium.problems.file import FileProblem, find_repair, load
 from harmonium.problems.hiff import HIFF
 from harmonium.problems.ising import Ising
 from harmonium.problems.maxsat import MaxSat
@@ -22,7 +23,7 @@ AnyProblem = ProblemSpec | CustomProblem
 """A problem that can be written as text and made again from it."""
 
 PROBLEMS: Registry[AnyProblem] = Registry(
-    "problem", ProblemSpec, [OneMax, Trap, NK, HIFF, MaxSat, Ising], wrap=make_custom
+    "problem", ProblemSpec, [OneMax, Trap, NK, HIFF, MaxSat, Ising, FileProblem], wrap=make_custom
 )
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "PROBLEMS",
     "AnyProblem",
     "CustomProblem",
+    "FileProblem",
     "Ising",
     "MaxSat",
     "OneMax",
@@ -40,6 +42,8 @@ __all__ = [
     "Trap",
     "check_problem",
     "compile_problem",
+    "find_repair",
+    "load",
     "name_problem",
     "read_structure",
 ]

@@ -119,9 +119,10 @@ def compile_problem(problem: Problem) -> None:
 
     Custom functions are never called here.
     """
-    if isinstance(problem, ProblemSpec) and type(problem) not in _compiled:
+    kind = type(getattr(problem, "made", problem))
+    if isinstance(problem, ProblemSpec) and kind not in _compiled:
         problem(np.zeros((1, problem.length), dtype=np.uint8))
-        _compiled.add(type(problem))
+        _compiled.add(kind)
 
 
 _compiled: set[type] = set()

@@ -69,7 +69,7 @@ class NK(ProblemSpec):
 
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the mean of the components for each row."""
-        return _evaluate(bits, self.groups, self.tables)
+        return sum_components(bits, self.groups, self.tables) / self.length
 
     @cached_property
     def _landscape(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -107,7 +107,8 @@ def _draw_neighbors(words: np.random.PCG64, length: int, k: int) -> NDArray[np.i
 
 
 @jit
-def _evaluate(bits: Bits, groups: NDArray[np.int64], tables: NDArray[np.float64]) -> Fitness:
+def sum_components(bits: Bits, groups: NDArray[np.int64], tables: NDArray[np.float64]) -> Fitness:
+    """Return the sum of the components for each row."""
     rows, length = bits.shape
     fitness = np.empty(rows)
     for row in range(rows):
@@ -117,5 +118,5 @@ def _evaluate(bits: Bits, groups: NDArray[np.int64], tables: NDArray[np.float64]
             for position in range(groups.shape[1]):
                 configuration = 2 * configuration + bits[row, groups[component, position]]
             total += tables[component, configuration]
-        fitness[row] = total / length
+        fitness[row] = total
     return fitness

@@ -3,7 +3,7 @@
 import secrets
 
 from harmonium.algorithms import Algorithm
-from harmonium.problems import Problem, check_problem
+from harmonium.problems import Problem, check_problem, find_repair
 from harmonium.runs.compiling import compile_kernels
 from harmonium.runs.evaluator import EvaluationError, ProblemEvaluator
 from harmonium.runs.result import Result
@@ -89,4 +89,5 @@ def run(
     runner.callback = callback
     result = runner.conclude(runner.run())
     assert result is not None  # noqa: S101  # at least one row was told
-    return result
+    repair = find_repair(problem)
+    return result if repair is None else result.change_rows(repair)

@@ -152,3 +152,8 @@ def keep_finite(bits: Bits, fitness: Fitness) -> tuple[Bits, Fitness]:
     """Return the rows that have a finite fitness."""
     good = np.isfinite(fitness)
     return bits[good], fitness[good]
+
+
+def replace_failures(fitness: Fitness) -> Fitness:
+    """Return the fitness of rows with -inf for those that failed, so that none is the best."""
+    return np.where(np.isnan(fitness), -np.inf, fitness)

@@ -1,17 +1,22 @@
 """What a run found, what it cost, and why it ended; the same for `run` and `maximize`."""
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from harmonium.bits import Row, format_bits
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits, Row, format_bits
 from harmonium.clock import Phase
 from harmonium.runs.explain import advise, describe_course
 from harmonium.runs.leaders import Solution
 from harmonium.runs.stopping import Reason
 from harmonium.runs.trace import Improvement, Step
+from harmonium.structure import Interaction, Polynomial
 
 MAX_SHOWN_BITS = 200
 
@@ -85,11 +90,33 @@ class Result:
     """The course of the run; long ones are thinned out to 1,000 rows at most."""
     improvements: tuple[Improvement, ...] = field(repr=False)
     """Evaluations and value of each row that was better than all before it; never thinned out."""
+    function: Polynomial | None = field(default=None, repr=False)
+    """The function as a sum of terms, if it was learned: it predicts every row that was checked."""
+    pairs: NDArray[np.int64] | None = field(default=None, repr=False)
+    """Pairs of bits that were seen to interact, (pairs, 2); none if the algorithm does not look."""
 
     @property
     def nfev(self) -> int:
         """Function calls: scipy's name for `calls`."""
         return self.calls
+
+    @property
+    def interactions(self) -> list[Interaction]:
+        """Pairs of bits that interact, the strongest first; all of them if `function` is known.
+
+        Without a known function they are those that were seen to interact, and have no strength.
+
+        Examples
+        --------
+        >>> import harmonium as hm
+        >>> result = hm.maximize(lambda bits: 3 * bits[0] * bits[1] + bits.sum(), 30, seed=1)
+        >>> result.interactions
+        [Interaction(one=0, other=1, strength=0.75)]
+        """
+        if self.function is not None:
+            return self.function.interactions
+        pairs = [] if self.pairs is None else self.pairs.tolist()
+        return [Interaction(one, other, None) for one, other in pairs]
 
     @property
     def cpu_total(self) -> float:
@@ -118,6 +145,19 @@ class Result:
         if file.is_dir() or not file.parent.is_dir():
             raise FileNotFoundError(f"path is {file}; expected a file in an existing folder")
         write_result_report(file, self, name)
+
+    def change_rows(self, change: Callable[[Bits], Bits]) -> "Result":
+        """Return the result with other rows of the same fitness; equal solutions count once."""
+
+        def convert(row: Row) -> Row:
+            changed = change(row[None].astype(np.uint8)).astype(np.int64)
+            return changed.reshape(-1)
+
+        changed = (one._replace(x=convert(one.x)) for one in self.solutions)
+        distinct: dict[bytes, Solution] = {}
+        for solution in changed:
+            distinct.setdefault(solution.x.tobytes(), solution)
+        return replace(self, x=convert(self.x), solutions=tuple(distinct.values()))
 
     def __str__(self) -> str:
         lines = (f"{name:>9}: {text}" for name, text in self._list_facts().items())
@@ -164,9 +204,9 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the result in plain types, the bits as a string of 0 and 1.
 
-        Trace and improvements are left out.
+        Trace, improvements and what was learned are left out.
         """
-        courses = ("trace", "improvements")
+        courses = ("trace", "improvements", "function", "pairs")
         plain: dict[str, Any] = {
             key: value for key, value in vars(self).items() if key not in courses
         }

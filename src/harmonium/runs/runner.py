@@ -15,7 +15,7 @@ from harmonium.algorithms import Algorithm, Search, Status
 from harmonium.bits import Bits, Fitness
 from harmonium.clock import TimeUp
 from harmonium.interrupts import plain_interrupts
-from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite
+from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite, replace_failures
 from harmonium.runs.log import Log, Place
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import MESSAGES, OWN_ENDS, Reason, Stop, is_solved
@@ -201,11 +201,11 @@ class Runner:
         unfinished = self.evaluator.take_unfinished()
         if unfinished is not None:
             bits, fitness = unfinished.take_done()
-            self._count(bits, _replace_failures(fitness))
+            self._count(bits, replace_failures(fitness))
         tally, evaluator, status = self.tally, self.evaluator, self.search.status()
         if tally.best_bits is None:
             return None
-        failures = evaluator.failures
+        failures, function = evaluator.failures, self.search.function
         lost = f"; {failures:,} evaluation{'s' * (failures > 1)} failed" if failures else ""
         solved = is_solved(tally.best_fitness, evaluator.target)
         target = evaluator.target
@@ -237,6 +237,8 @@ class Runner:
             seconds=self.seconds,
             trace=self._end_trace(status),
             improvements=tally.list_improvements(evaluator.sign),
+            function=None if function is None else function.scale(evaluator.sign),
+            pairs=self.search.pairs,
         )
 
     def _step(self) -> bool:
@@ -280,7 +282,7 @@ class Runner:
         """Tell known solutions; one that failed is not told, but counted."""
         if np.isfinite(fitness).any():
             self.search.tell(*keep_finite(known, fitness))
-        self.tally.add(known, _replace_failures(fitness))
+        self.tally.add(known, replace_failures(fitness))
 
     def _tell_arrived_initial(self) -> None:
         """Tell the known solutions that were evaluated in time, and put them before the others."""
@@ -393,8 +395,3 @@ class Runner:
             self.save(self, reason)
         took = time.perf_counter() - began
         self._next_save = self.seconds + took / CHECKPOINT_TIME_SHARE
-
-
-def _replace_failures(fitness: Fitness) -> Fitness:
-    """Return the fitness of rows with -inf for those that failed, so that none is the best."""
-    return np.where(np.isnan(fitness), -np.inf, fitness)

@@ -16,6 +16,7 @@ Reason = Literal[
     "generations",
     "patience",
     "confirmed",
+    "learned",
     "stagnation",
     "evaluations",
     "calls",
@@ -33,6 +34,7 @@ MESSAGES: dict[Reason, str] = {
     "generations": "max_generations was reached",
     "patience": "the best has not improved for many generations",
     "confirmed": "many independent attempts ended at the same best value",
+    "learned": "the function was learned, and its best solution was found",
     "stagnation": "the best has not improved for many evaluations",
     "evaluations": "max_evaluations was reached",
     "calls": "max_calls was reached",
@@ -44,7 +46,7 @@ MESSAGES: dict[Reason, str] = {
 }
 
 OWN_ENDS: frozenset[Reason] = frozenset(
-    ("exhausted", "converged", "generations", "patience", "confirmed", "stagnation")
+    ("exhausted", "converged", "generations", "patience", "confirmed", "learned", "stagnation")
 )
 """Reasons by which a search comes to its own end, rather than to a limit."""
 
@@ -139,8 +141,8 @@ class Stop(Spec):
         Called when all rows of a batch are told.
         """
         generation = status.generation
-        if status.converged:
-            return "converged"
+        if status.converged or (status.learned and self.confirmations is not None):
+            return "converged" if status.converged else "learned"
         if generation is not None:
             if self.max_generations is not None and generation >= self.max_generations:
                 return "generations"

@@ -41,8 +41,8 @@ class Family:
     ----------
     problem : str
         "name:field=value,…" or "module:function:field=value,…", without the length.
-    sizes : sequence of int
-        Numbers of bits.
+    sizes : sequence of int, optional
+        Numbers of bits; left out if the problem has a length of its own, such as one from a file.
     runs : int
         Runs of each instance; run r has the same seed at every size and with every algorithm.
     instances : int, optional
@@ -60,7 +60,7 @@ class Family:
     """
 
     problem: str
-    sizes: Sequence[int]
+    sizes: Sequence[int] | None = None
     runs: int = 30
     instances: int | None = None
     algorithms: Sequence[str] | None = None
@@ -70,13 +70,14 @@ class Family:
         if not isinstance(self.problem, str) or not self.problem:
             raise self._refusal("problem", "a text such as 'trap:order=5'")
         expected = "a list of integers ≥ 1, all different"
-        try:
-            sizes = tuple(operator.index(size) for size in self.sizes)
-        except TypeError:
-            raise self._refusal("sizes", expected) from None
-        if not sizes or min(sizes) < 1 or len(set(sizes)) < len(sizes):
-            raise self._refusal("sizes", expected)
-        object.__setattr__(self, "sizes", sizes)
+        if self.sizes is not None:
+            try:
+                sizes = tuple(operator.index(size) for size in self.sizes)
+            except TypeError:
+                raise self._refusal("sizes", expected) from None
+            if not sizes or min(sizes) < 1 or len(set(sizes)) < len(sizes):
+                raise self._refusal("sizes", expected)
+            object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "runs", self._check_count("runs"))
         if self.instances is not None:
             object.__setattr__(self, "instances", self._check_count("instances"))

@@ -11,8 +11,9 @@ from msgspec import Meta
 
 from harmonium.algorithms import EDA, Algorithm
 from harmonium.models import MODELS
+from harmonium.problems import FileProblem
 from harmonium.registry import importable
-from harmonium.specs import SpecError, make
+from harmonium.specs import SpecError, format_spec, make
 from harmonium.studies.families import Family, Place, StudyError
 from harmonium.studies.naming import MAX_NAME_LENGTH, parse_algorithm
 from harmonium.studies.plans import PLANS, Bisect, Grid, Runs, StudyPlan
@@ -48,8 +49,13 @@ class AlgorithmTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ProblemTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A problem of a study at several sizes."""
 
-    problem: Name
-    sizes: Annotated[tuple[Positive, ...], Meta(min_length=1)]
+    problem: Name | None = None
+    file: Name | None = None
+    """An instance file, instead of `problem`; relative to the study file."""
+    format: Name = msgspec.field(default="auto", name="as")
+    """Its format."""
+    sizes: Annotated[tuple[Positive, ...], Meta(min_length=1)] | None = None
+    """None: the length of the problem itself."""
     runs: Positive = 30
     instances: Positive | None = None
     models: Names | None = None
@@ -228,7 +234,8 @@ class _Loader:
     ) -> Family:
         place = ("families", number)
         problem = self._convert(table, ProblemTable, f"problems[{number}]")
-        if len(set(problem.sizes)) < len(problem.sizes):
+        sizes = problem.sizes
+        if sizes and len(set(sizes)) < len(sizes):
             raise StudyError((*place, "sizes"), "names a size twice")
         own: Bisect | None = None
         if problem.bisect is not None:
@@ -242,9 +249,8 @@ class _Loader:
                 raise StudyError(place, str(error)) from error
         names = self._check_names(problem.models, (*place, "models"))
         names += self._check_names(problem.algorithms, (*place, "algorithms"))
-        return Family(
-            *(problem.problem, problem.sizes, problem.runs, problem.instances), names or None, own
-        )
+        text = _name_problem(problem, place)
+        return Family(text, sizes, problem.runs, problem.instances, names or None, own)
 
     def _check_names(self, names: tuple[str, ...] | None, place: Place) -> tuple[str, ...]:
         """Return the names that a problem gives; raise for an unknown one."""
@@ -273,6 +279,20 @@ class _Loader:
 
 
 Table = TypeVar("Table", bound=msgspec.Struct)
+
+
+def _name_problem(table: ProblemTable, place: Place) -> str:
+    """Return the text of a problem, or of one that is read from a file."""
+    if table.problem is not None:
+        if table.file is not None:
+            raise StudyError(place, "has both `problem` and `file`; leave one out")
+        return table.problem
+    if table.file is None:
+        raise StudyError(place, "problem is missing; give `problem` or `file`")
+    if table.sizes:
+        raise StudyError((*place, "sizes"), "the length comes from the file; leave it out")
+    given = {} if table.format == "auto" else {"format": table.format}
+    return format_spec(FileProblem.name, {"path": table.file, **given})
 
 
 def _make_plan(top: StudyTable) -> StudyPlan:

@@ -1,7 +1,7 @@
 """The cases of a study: every problem instance, algorithm and plan, checked before any run."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from functools import partial
 from typing import Any
 
@@ -33,10 +33,6 @@ def make_cases(
     seen: set[tuple[str, int]] = set()
     for number, family in enumerate(families):
         place = ("families", number)
-        for size in family.sizes:
-            if (family.problem, size) in seen:
-                raise StudyError((*place, "sizes"), f"{family.problem} has size {size} already")
-            seen.add((family.problem, size))
         plans = _choose_plans(plan, family, place)
         chosen = _choose_algorithms(family, algorithms, place)
         stops = {
@@ -46,6 +42,9 @@ def make_cases(
         }
         seeds = range(seed, seed + family.runs)
         for size, instances in _make_sizes(family, place, plans):
+            if (family.problem, size) in seen:
+                raise StudyError((*place, "sizes"), f"{family.problem} has size {size} already")
+            seen.add((family.problem, size))
             for name, algorithm in chosen.items():
                 for one in plans:
                     for instance, problem in instances:
@@ -63,7 +62,7 @@ def _check_total(
     for family in families:
         plans = (family.plan or plan).expand()
         chosen = len(family.algorithms or algorithms)
-        measured = len(family.sizes) * (family.instances or 1) * chosen * len(plans)
+        measured = len(family.sizes or [0]) * (family.instances or 1) * chosen * len(plans)
         cases += measured
         trials += measured * family.runs
     for total, what, most in ((cases, "cases", MAX_CASES), (trials, "trials", MAX_TRIALS)):
@@ -117,8 +116,11 @@ def _make_sizes(
     """Yield each size of a problem with its instances."""
     here = (*place, "problem")
     name, settings = locate(here, lambda: PROBLEMS.split(family.problem))
-    locate(here, lambda: PROBLEMS.check(name, {**settings, "length": 1}))
-    if "length" in settings:
+    if not family.sizes and _needs_length(name, settings):
+        raise StudyError(place, "sizes is missing")
+    any_length = {"length": 1} if family.sizes else {}
+    locate(here, lambda: PROBLEMS.check(name, {**settings, **any_length}))
+    if family.sizes and "length" in settings:
         raise StudyError(here, "names a length; list it in `sizes` instead")
     known = {one.name for one in fields(PROBLEMS[name])} if name in PROBLEMS else {"instance"}
     if family.instances and "instance" not in known:
@@ -126,21 +128,29 @@ def _make_sizes(
     if family.instances and "instance" in settings:
         raise StudyError((*place, "instances"), "the problem names an instance already")
     bisected = any(isinstance(plan, Bisect) for plan in plans)
-    for number, size in enumerate(family.sizes):
-        lengths = {**settings, "length": size}
+    for number, size in enumerate(family.sizes or (None,)):
+        lengths = {**settings, **({} if size is None else {"length": size})}
         variants: list[tuple[int | None, dict[str, Any]]] = (
             [(instance, {**lengths, "instance": instance}) for instance in range(family.instances)]
             if family.instances
             else [(None, lengths)]
         )
-        where = (*place, "sizes", number)
+        where = here if size is None else (*place, "sizes", number)
         made = [
             (instance, locate(where, partial(PROBLEMS.make, name, variant)))
             for instance, variant in variants
         ]
         for _, problem in made if bisected else ():
             locate(where, partial(_check_optimum, problem))
-        yield size, made
+        for length in dict.fromkeys(problem.length for _, problem in made):
+            yield length, [one for one in made if one[1].length == length]
+
+
+def _needs_length(name: str, settings: Mapping[str, Any]) -> bool:
+    """Whether a problem of harmonium has no length without `sizes`."""
+    if name not in PROBLEMS or "length" in settings:
+        return False
+    return any(one.name == "length" and one.default is MISSING for one in fields(PROBLEMS[name]))
 
 
 def _check_optimum(problem: AnyProblem) -> None:

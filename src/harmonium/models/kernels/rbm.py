@@ -10,10 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.clock import Check, no_check
-from harmonium.jit import jit_fast, jit_inline
-from harmonium.models.kernels.draws import fork, uniform
-
-Floats = NDArray[np.float32]
+from harmonium.jit import jit_fast
+from harmonium.models.kernels.layers import (
+    BLOCK,
+    ONE,
+    ZERO,
+    Floats,
+    activate,
+    compute_step,
+    copy,
+    draw,
+    gather,
+    split_work,
+)
 
 
 class Machine(NamedTuple):
@@ -48,29 +57,6 @@ class Scratch(NamedTuple):
     gradient: Floats
 
 
-# sigm(x) = 1/2 + x·P(x²)/Q(x²) on [-16, 16]: a fit to the logistic function, by least squares
-# reweighted towards the largest error; in float32 it is 2.4e-7. No libm, so that loops vectorise.
-_P0 = np.float32(0.2499998405116173)
-_P1 = np.float32(0.008071024798550323)
-_P2 = np.float32(4.5919157404849326e-05)
-_P3 = np.float32(4.418049884562555e-08)
-_Q1 = np.float32(0.1156168460284382)
-_Q2 = np.float32(0.0014852387627362791)
-_Q3 = np.float32(3.7035663947869934e-06)
-_Q4 = np.float32(9.468111193409728e-10)
-_EDGE = np.float32(16.0)
-_HALF = np.float32(0.5)
-_ONE = np.float32(1.0)
-_ZERO = np.float32(0.0)
-
-_BLOCK = 256
-"""Rows of Gibbs chains that are processed together; their activations fit into the cache."""
-
-
-_STEP_PRODUCTS = 100_000_000
-"""Products of a unit and a weight between two checks of the time: some tens of milliseconds."""
-
-
 def make_scratch(batch: int, n: int, m: int) -> Scratch:
     """Allocate the buffers for batches of `batch` rows."""
     return Scratch(
@@ -79,45 +65,6 @@ def make_scratch(batch: int, n: int, m: int) -> Scratch:
         np.empty((batch, m), np.float32),
         np.empty((n, m), np.float32),
     )
-
-
-@jit_inline
-def sigmoid(x: np.float32) -> np.float32:
-    """Return the logistic function of x."""
-    x = min(max(x, -_EDGE), _EDGE)
-    u = x * x
-    return _HALF + x * (((_P3 * u + _P2) * u + _P1) * u + _P0) / (
-        (((_Q4 * u + _Q3) * u + _Q2) * u + _Q1) * u + _ONE
-    )
-
-
-@jit_fast
-def activate(X: Floats, bias: Floats, sign: np.float32) -> None:
-    """X ← sign·sigm(X + bias)."""
-    for row in range(X.shape[0]):
-        for unit in range(X.shape[1]):
-            X[row, unit] = sign * sigmoid(X[row, unit] + bias[unit])
-
-
-@jit_fast
-def draw(X: Floats, bias: Floats, key: np.uint64, stream: int, first: int) -> None:
-    """X ← 1 with probability sigm(X + bias), else 0; row r takes the draws of row first + r."""
-    low, high = fork(key, stream)
-    units = X.shape[1]
-    for row in range(X.shape[0]):
-        start = np.uint32((first + row) * units)
-        for unit in range(units):
-            p = sigmoid(X[row, unit] + bias[unit])
-            u = uniform(low, high, np.uint32(start + np.uint32(unit)))
-            X[row, unit] = _ONE if u < p else _ZERO
-
-
-@jit_fast
-def copy(source: Floats, target: Floats) -> None:
-    """Copy rows; faster than Numba's assignment of slices, which allows for overlaps."""
-    for row in range(target.shape[0]):
-        for unit in range(target.shape[1]):
-            target[row, unit] = source[row, unit]
 
 
 def train_epoch(
@@ -141,10 +88,7 @@ def train_epoch(
     """
     # Batches have nearly equal sizes: a full step on a single row would undo much of an epoch.
     batches = -(-len(order) // rule.batch)
-    step = max(1, _STEP_PRODUCTS // (rule.batch * machine.W.size))
-    for begin in range(0, batches, step):
-        check()
-        end = min(begin + step, batches)
+    for begin, end in split_work(batches, rule.batch * machine.W.size, check):
         _train_batches(
             *(data, order, machine, last, connected, chains, rule, scratch, key, epoch),
             *(begin, end, batches),
@@ -176,10 +120,7 @@ def _train_batches(
         V, model_V = scratch.V[:rows], scratch.V[rows : 2 * rows]
         H, model_H = scratch.H[:rows], scratch.H[rows : 2 * rows]
         sample = scratch.sample[:rows]
-        for row in range(rows):
-            drawn = data[order[first + row]]
-            for unit in range(len(b)):
-                V[row, unit] = drawn[unit]
+        gather(data, order, first, V)
         # Lines 2 to 4: H given V.
         np.dot(V, W, H)
         if rule.sampled:
@@ -188,7 +129,7 @@ def _train_batches(
         else:
             copy(H, sample)
             draw(sample, c, key, stream, first)
-            activate(H, c, _ONE)
+            activate(H, c, ONE)
             start = sample
         # Lines 5 and 6: the reconstruction of V given H, and the probabilities of H given that.
         if len(chains) > 0:
@@ -205,7 +146,7 @@ def _train_batches(
             draw(model_V, b, key, stream + 2 * step + 2, first)
             np.dot(model_V, W, model_H)
         # Lines 7 to 9. With a changed sign one product gives positive and negative gradient.
-        activate(model_H, c, -_ONE)
+        activate(model_H, c, -ONE)
         np.dot(scratch.V[: 2 * rows].T, scratch.H[: 2 * rows], scratch.gradient)
         _update(scratch.gradient, V, model_V, H, model_H, machine, last, connected, rule)
         if len(chains) > 0:
@@ -244,8 +185,8 @@ def _update(
             mean_h[j] += H[row, j] * scale
             gap_h[j] += (H[row, j] + negative_H[row, j]) * scale
     if not rule.centered:
-        mean_v[:] = _ZERO
-        mean_h[:] = _ZERO
+        mean_v[:] = ZERO
+        mean_h[:] = ZERO
     for i in range(n):
         last.b[i] = rule.bias_rate * gap_v[i] + rule.bias_momentum * last.b[i]
         b[i] += last.b[i]
@@ -256,10 +197,11 @@ def _update(
         slopes, weights, steps, links = gradient[i], W[i], last.W[i], connected[i]
         v, gap = mean_v[i], gap_v[i]
         for j in range(m):
-            slope = (
-                slopes[j] * scale - v * gap_h[j] - gap * mean_h[j] - rule.weight_cost * weights[j]
+            slope = slopes[j] * scale - v * gap_h[j] - gap * mean_h[j]
+            step = compute_step(
+                slope, weights[j], steps[j], rule.rate, rule.momentum, rule.weight_cost
             )
-            steps[j] = (rule.rate * slope + rule.momentum * steps[j]) * links[j]
+            steps[j] = step * links[j]
             weights[j] += steps[j]
     if rule.centered:
         b -= np.dot(last.W, mean_h)
@@ -268,19 +210,17 @@ def _update(
 
 def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, check: Check = no_check) -> None:
     """Run `steps` full Gibbs steps, V → H → V, on each row of V in place."""
-    rows = _BLOCK * max(1, _STEP_PRODUCTS // (2 * steps * _BLOCK * machine.W.size))
-    for begin in range(0, len(V), rows):
-        check()
-        _gibbs(V, machine, steps, key, begin, min(begin + rows, len(V)))
+    for begin, end in split_work(len(V), 2 * steps * machine.W.size, check, multiple=BLOCK):
+        _gibbs(V, machine, steps, key, begin, end)
 
 
 @jit_fast
 def _gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, begin: int, end: int) -> None:
     """Run the chains of the rows from `begin` to `end`."""
     W, b, c = machine
-    H = np.empty((_BLOCK, W.shape[1]), np.float32)
-    for first in range(begin, end, _BLOCK):
-        block = V[first : first + _BLOCK]
+    H = np.empty((BLOCK, W.shape[1]), np.float32)
+    for first in range(begin, end, BLOCK):
+        block = V[first : first + BLOCK]
         hidden = H[: len(block)]
         for step in range(steps):
             np.dot(block, W, hidden)
@@ -314,21 +254,21 @@ def reconstruction_error(V: Floats, machine: Machine, sampled: bool, key: np.uin
     It uses probabilities, or with `sampled` draws, as described in the text of the paper.
     """
     W, b, c = machine
-    H = np.empty((_BLOCK, W.shape[1]), np.float32)
-    R = np.empty((_BLOCK, W.shape[0]), np.float32)
+    H = np.empty((BLOCK, W.shape[1]), np.float32)
+    R = np.empty((BLOCK, W.shape[0]), np.float32)
     total = 0.0
-    for first in range(0, len(V), _BLOCK):
-        block = V[first : first + _BLOCK]
+    for first in range(0, len(V), BLOCK):
+        block = V[first : first + BLOCK]
         hidden, again = H[: len(block)], R[: len(block)]
         np.dot(block, W, hidden)
         if sampled:
             draw(hidden, c, key, 0, first)
         else:
-            activate(hidden, c, _ONE)
+            activate(hidden, c, ONE)
         np.dot(hidden, W.T, again)
         if sampled:
             draw(again, b, key, 1, first)
         else:
-            activate(again, b, _ONE)
+            activate(again, b, ONE)
         total += float(np.abs(block - again).sum())
     return total / V.size

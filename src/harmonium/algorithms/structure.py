@@ -1,0 +1,146 @@
+"""Structure: a pyramid beside a scout that learns the function itself, where that is possible.
+
+The scout looks on while the first newcomers climb, then spends some rows of its own to find out
+which bits interact and what the terms of the function are. Once every row seen is predicted
+exactly, the best row of the learned function is found without further evaluations, and checked.
+Where the function cannot be learned, the pyramid goes on alone.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from harmonium.algorithms.base import Status
+from harmonium.algorithms.pyramid import Pyramid, PyramidSearch
+from harmonium.bits import Bits, Fitness
+from harmonium.blas import one_blas_thread
+from harmonium.snapshots import Snapshot
+from harmonium.space import Space
+from harmonium.structure import MAX_STEPS, Polynomial, Scout, anneal, eliminate
+
+GUESS_STEPS = 10_000_000
+"""Limit of the search for the best row of a function that is not exact yet."""
+
+
+@dataclass(frozen=True)
+class Structure(Pyramid):
+    """A pyramid that also learns which bits interact, and the whole function where it can.
+
+    Functions that are sums of parts of a few bits each, such as NK landscapes, spin glasses and
+    QUBOs, are known exactly after some evaluations, and their best row follows from that. Others
+    are searched by the pyramid alone; finding that out takes 16 evaluations.
+
+    Parameters
+    ----------
+    newcomers, first_newcomers, linkage
+        As for `Pyramid`.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> result = hm.run(hm.NK(length=40, k=3, neighbors="ring"), hm.Structure(), seed=1)
+    >>> result.solved, result.evaluations < 2000, result.function.order
+    (True, True, 4)
+    """
+
+    name: ClassVar[str] = "structure"
+
+    def start(self, space: Space | int, seed: int) -> "StructureSearch":
+        """Start a search over the rows of a space, or over that many free bits."""
+        return StructureSearch(self, space, seed)
+
+
+class StructureSearch(PyramidSearch):
+    """A running pyramid with a scout."""
+
+    def __init__(self, pyramid: Structure, space: Space | int, seed: int) -> None:
+        super().__init__(pyramid, space, seed)
+        self.scout = Scout(self.space, self.seed)
+        self._scouting = False
+        """Whether the rows under way are the scout's."""
+        self._solved = 0
+        """How often the learned function was searched for its best row."""
+        self._proven = False
+        """Whether its best row is proven to be the best."""
+        self._found = False
+        """Whether it is proven, or was found again and again."""
+        self._next_solve = 0
+        """Rounds after which it is searched again."""
+
+    def status(self) -> Status:
+        """Return the status of the pyramid, and whether the function is known."""
+        return replace(super().status(), learned=self.scout.verified and self._found)
+
+    @property
+    def function(self) -> Polynomial | None:
+        """The learned function, if it predicted every row, its own best one too."""
+        return self.scout.function if self.scout.verified else None
+
+    def propose(self) -> Bits:
+        """Return rows of the scout while it wants any, otherwise those of the pyramid."""
+        scout = self.scout
+        if scout.stage == "watch" and self.round > 1:
+            scout.begin()
+        if scout.stage == "known" and not self._proven and self.round >= self._next_solve:
+            scout.stage, scout.candidate = "check", None
+        if scout.stage == "check" and scout.candidate is None and scout.function is not None:
+            with self.clock.charge("building"):
+                scout.candidate = self._solve(scout.function)
+        self._scouting = scout.asking
+        return scout.propose() if self._scouting else super().propose()
+
+    def receive(self, bits: Bits, fitness: Fitness) -> None:
+        """Give rows to whom they belong; the scout looks on while it learns."""
+        if not self._scouting:
+            if self.scout.learning:
+                self.scout.see(bits, fitness)
+                self.scout.see_effects(*self.measure_effects(bits, fitness))
+            super().receive(bits, fitness)
+            return
+        checked = self.scout.stage == "check"
+        with self.clock.charge("building"), one_blas_thread():
+            self.scout.receive(bits, fitness)
+        if checked:
+            self.welcome(bits, fitness)
+
+    def _solve(self, function: Polynomial) -> Bits:
+        """Return the best row of a learned function, as far as it can be found."""
+        fixed = dict(zip(self.space.places.tolist(), self.space.values.tolist(), strict=True))
+        best = eliminate(function, fixed)
+        self._proven = self._found = best is not None
+        if best is None:
+            rng = self.rng("solve", self._solved)
+            start = self.space.sample(1, rng)[0]
+            steps = MAX_STEPS if self.scout.certain else GUESS_STEPS
+            best, self._found = anneal(
+                function, self.space.free, start, rng, self.clock.check, steps
+            )
+        self._solved += 1
+        self._next_solve = self.round + 2**self._solved
+        return best
+
+    def save(self) -> Snapshot:
+        """Return the state of the pyramid and of the scout."""
+        snapshot = super().save()
+        snapshot.facts |= {
+            "scouting": self._scouting,
+            "solved": self._solved,
+            "proven": self._proven,
+            "found": self._found,
+            "next_solve": self._next_solve,
+        }
+        snapshot.put("scout", self.scout.save())
+        return snapshot
+
+    def load(self, snapshot: Snapshot) -> None:
+        """Take over the state that `save` returned."""
+        self._scouting = snapshot.fact("scouting", bool)
+        super().load(snapshot)
+        self._solved = snapshot.fact("solved", int, least=0)
+        self._proven = snapshot.fact("proven", bool)
+        self._found = snapshot.fact("found", bool)
+        self._next_solve = snapshot.fact("next_solve", int, least=0)
+        self.scout.load(snapshot.get("scout"))
+
+    def _check_asked(self, active: int) -> None:
+        if not self._scouting:
+            super()._check_asked(active)

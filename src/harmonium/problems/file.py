@@ -1,0 +1,232 @@
+"""Problems that are read from instance files; their content is part of their key."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Annotated, ClassVar, Final, Literal
+
+from msgspec import Meta
+
+from harmonium.bits import Bits, Fitness
+from harmonium.files import FileRefusedError, read_regular, resolve
+from harmonium.instances import (
+    MAX_BYTES,
+    Format,
+    Reader,
+    detect_format,
+    read_formula,
+    read_ising,
+    read_knapsack,
+    read_maxcut,
+    read_nk,
+    read_qubo,
+    read_setcover,
+)
+from harmonium.problems.arrays import ArrayProblem
+from harmonium.problems.base import Problem, ProblemSpec, Structure
+from harmonium.problems.knapsack import Infeasible, Knapsack
+from harmonium.problems.landscape import TabledNK
+from harmonium.problems.maxcut import MaxCut
+from harmonium.problems.qubo import Qubo
+from harmonium.problems.sat import Sat
+from harmonium.problems.setcover import SetCover
+from harmonium.problems.spinglass import SpinGlass
+from harmonium.specs import Length, SpecError, format_spec
+
+MINIMISED_SUFFIXES: Final = (".sparse", ".bq")
+"""Suffixes of the collections whose QUBO instances are minimised."""
+
+
+@dataclass(frozen=True)
+class FileProblem(ProblemSpec):
+    r"""An instance read from a file: CNF, QUBO, Ising, MAX-CUT, NK, knapsack or set cover.
+
+    Parameters
+    ----------
+    length : int
+        Number of bits; it comes from the file.
+    path : str
+        The file. A relative path starts from the current folder, in a study from its folder.
+    format : str
+        "cnf" (also WCNF), "qubo", "ising", "maxcut", "nk", "knapsack" or "setcover"; "auto" tells
+        it from content and name.
+    sense : {"auto", "max", "min"}
+        Whether a QUBO is maximised; "auto" minimises the files of Biq Mac, `.sparse` and `.bq`.
+    infeasible : {"repair", "penalty"}
+        What to do with rows that violate a constraint of a knapsack or a set cover: count as the
+        feasible row that `repair` makes of them, or have a penalty.
+    instance : int
+        Which of several instances in a file, counted from 0 on.
+    content : str
+        SHA-256 of the file; if it is given, a file with other content is refused.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> from pathlib import Path
+    >>> _ = Path("cut, small.mc").write_text("3 2\n1 2 5\n2 3 1\n")
+    >>> problem = hm.load("cut, small.mc")
+    >>> problem.length, problem([[0, 1, 0], [0, 0, 1]]).tolist()
+    (3, [6.0, 1.0])
+    >>> str(problem)
+    'file:path=(cut, small.mc)'
+    """
+
+    name: ClassVar[str] = "file"
+
+    length: Length = 0
+    path: Annotated[str, Meta(min_length=1, description="the instance file")] = field(kw_only=True)
+    format: Annotated[
+        Literal["auto"] | Format, Meta(description="auto: told by content and name")
+    ] = field(default="auto", kw_only=True)
+    sense: Annotated[
+        Literal["auto", "max", "min"],
+        Meta(description="of a QUBO; auto: min for the files of Biq Mac, otherwise max"),
+    ] = field(default="auto", kw_only=True)
+    infeasible: Annotated[
+        Infeasible, Meta(description="rows that violate a constraint of a knapsack or set cover")
+    ] = field(default="repair", kw_only=True)
+    instance: Annotated[
+        int, Meta(ge=0, le=2**31, description="which of the instances of the file")
+    ] = field(default=0, kw_only=True)
+    content: Annotated[
+        str, Meta(description="SHA-256 of the file, which must not change; empty: any")
+    ] = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        given = self.length
+        if not given:
+            self._set(length=1)
+        super().__post_init__()
+        content = _read(self.path)
+        digest = hashlib.sha256(content).hexdigest()
+        if self.content not in ("", digest):
+            raise self.refusal("content", f"{digest!r}: {self.path} has changed")
+        made = self._make(content)
+        self._set(length=made.length, content=digest, _made=made)
+        if given not in (0, made.length):
+            raise SpecError(f"{self.path}: length is {given}; expected {made.length} or none")
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _make(self, content: bytes) -> ArrayProblem:
+        """Make the problem that the file describes."""
+        reader = Reader(content, self.path)
+        told = detect_format(self.path, reader) if self.format == "auto" else self.format
+        if self.instance and told not in ("qubo", "knapsack"):
+            raise self.refusal("instance", "0: the file has one instance")
+        if self.sense != "auto" and told != "qubo":
+            raise self.refusal("sense", f"auto: it is for QUBO, and the format is {told}")
+        if self.infeasible != "repair" and told not in ("knapsack", "setcover"):
+            raise self.refusal("infeasible", f"repair: {told} has no constraints")
+        return _MAKERS[told](reader, self)
+
+    @property
+    def made(self) -> ArrayProblem:
+        """The problem that the file describes."""
+        made: ArrayProblem = vars(self)["_made"]
+        return made
+
+    @property
+    def optimum(self) -> float | None:
+        """Largest possible fitness, if the file states it."""
+        return self.made.optimum
+
+    @property
+    def structure(self) -> Structure:
+        """Groups of interacting bits."""
+        return self.made.structure
+
+    def evaluate(self, bits: Bits) -> Fitness:
+        """Return the fitness of each row."""
+        return self.made.evaluate(bits)
+
+    def repair(self, bits: Bits) -> Bits:
+        """Return the rows whose value the fitness is: feasible ones, if they are repaired."""
+        return self.made.repair(bits) if self.infeasible == "repair" else bits
+
+    def __str__(self) -> str:
+        given = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.name not in ("length", "content") and getattr(self, one.name) != one.default
+        }
+        return format_spec(self.name, given)
+
+
+def _read(path: str) -> bytes:
+    try:
+        return read_regular(resolve(path), MAX_BYTES)
+    except FileRefusedError as error:
+        raise SpecError(f"{path}: {error}") from None
+    except (OSError, ValueError) as error:  # a path with a null byte is a ValueError
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise SpecError(f"{path}: cannot be read: {reason}") from None
+
+
+def _make_qubo(reader: Reader, spec: FileProblem) -> ArrayProblem:
+    minimised = spec.path.lower().endswith(MINIMISED_SUFFIXES)
+    sense = ("min" if minimised else "max") if spec.sense == "auto" else spec.sense
+    return Qubo(read_qubo(reader, spec.instance), sense)
+
+
+_MAKERS: Final[dict[str, Callable[[Reader, FileProblem], ArrayProblem]]] = {
+    "cnf": lambda reader, _: Sat(read_formula(reader)),
+    "qubo": _make_qubo,
+    "ising": lambda reader, _: SpinGlass(read_ising(reader)),
+    "maxcut": lambda reader, _: MaxCut(read_maxcut(reader)),
+    "nk": lambda reader, _: TabledNK(read_nk(reader)),
+    "knapsack": lambda reader, spec: Knapsack(
+        read_knapsack(reader, spec.instance), spec.infeasible
+    ),
+    "setcover": lambda reader, spec: SetCover(read_setcover(reader), spec.infeasible),
+}
+"""By format, what makes the problem."""
+
+
+def find_repair(problem: Problem) -> Callable[[Bits], Bits] | None:
+    """Return what makes feasible rows of those of a problem; none if all rows are as they are."""
+    return problem.repair if isinstance(problem, FileProblem) else None
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    format: Literal["auto"] | Format = "auto",  # noqa: A002  # as the field is called
+    sense: Literal["auto", "max", "min"] = "auto",
+    infeasible: Infeasible = "repair",
+    instance: int = 0,
+) -> FileProblem:
+    r"""Read a problem from an instance file.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; a relative path starts from the current folder.
+    format, sense, infeasible, instance
+        As `FileProblem` has them.
+
+    Returns
+    -------
+    FileProblem
+        A problem for `run`, `maximize` and studies; `made` is the problem that the file describes.
+
+    Raises
+    ------
+    SpecError
+        If the file cannot be read; the message names file, line and what was expected.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> from pathlib import Path
+    >>> _ = Path("two.cnf").write_text("p cnf 2 2\n1 -2 0\n2 0\n")
+    >>> hm.load("two.cnf")([[0, 0], [1, 1]]).tolist()
+    [1.0, 2.0]
+    """
+    return FileProblem(
+        path=os.fspath(path), format=format, sense=sense, infeasible=infeasible, instance=instance
+    )

@@ -1,0 +1,133 @@
+"""Knapsacks with one or many constraints."""
+
+from typing import Literal
+
+import numpy as np
+
+from harmonium.bits import Bits, Fitness
+from harmonium.instances import Items
+from harmonium.jit import jit
+from harmonium.problems.arrays import ArrayProblem, Indices, Reals
+from harmonium.problems.base import Structure
+from harmonium.problems.quadratic import sum_chosen
+
+Infeasible = Literal["penalty", "repair"]
+"""What to do with rows that violate a constraint."""
+
+
+class Knapsack(ArrayProblem):
+    """The value of the chosen items, if their weights keep to the capacities.
+
+    Parameters
+    ----------
+    items : Items
+        Values, weights and capacities.
+    infeasible : {"penalty", "repair"}
+        "penalty": a row that is too heavy loses twice the value of the items that have to be
+        removed, so that it is worth less than without them. "repair": a row has the value of
+        `repair(row)`.
+    """
+
+    def __init__(self, items: Items, infeasible: Infeasible = "repair") -> None:
+        super().__init__(len(items.values), items.optimum)
+        self.items = items
+        self.infeasible = infeasible
+        self._limits = items.capacities * (1 + 1e-9)  # sums of floats come in any order
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            density = (items.weights / items.capacities[:, None]).sum(axis=0)
+            worth = np.where(density > 0, items.values / density, np.inf)
+        self._order = np.argsort(-worth, kind="stable")
+        least = np.min(items.values, where=items.values > 0, initial=np.inf)
+        self._losses = np.maximum(items.values, least if np.isfinite(least) else 1.0)
+        self._by_item = np.ascontiguousarray(items.weights.T)
+
+    @property
+    def structure(self) -> Structure:
+        """The items of the constraints that can be violated; with repair it is all items."""
+        weights = self.items.weights
+        tight = weights[weights.sum(axis=1) > self.items.capacities]
+        used = np.flatnonzero((tight > 0).any(axis=0) | (self.infeasible == "repair"))
+        return (tuple(used.tolist()),) if len(used) > 1 else ()
+
+    def evaluate(self, bits: Bits) -> Fitness:
+        """Return the value of each row."""
+        if self.infeasible == "repair":
+            return sum_chosen(self.repair(bits), self.items.values)
+        losses = _sum_losses(bits, self._by_item, self._limits, self._order, self._losses)
+        return sum_chosen(bits, self.items.values) - 2 * losses
+
+    def repair(self, bits: Bits) -> Bits:
+        """Return feasible rows.
+
+        Items are removed while a row is too heavy, those with the least value for their weight
+        first; then those that fit are added, those with the most value for their weight first.
+        """
+        return _repair(bits, self._by_item, self._limits, self._order)
+
+
+@jit
+def _load(chosen: Bits, weights: Reals) -> Reals:
+    """Return the weight of the chosen items in each constraint."""
+    load = np.zeros(weights.shape[1])
+    for item in range(len(chosen)):
+        if chosen[item]:
+            load += weights[item]
+    return load
+
+
+@jit
+def _is_violated(load: Reals, limits: Reals, weights: Reals) -> bool:
+    """Whether a constraint in which an item has a weight is violated."""
+    for constraint in range(len(limits)):
+        if load[constraint] > limits[constraint] and weights[constraint] > 0:
+            return True
+    return False
+
+
+@jit
+def _fits(load: Reals, limits: Reals, weights: Reals) -> bool:
+    """Whether an item can be added."""
+    for constraint in range(len(limits)):
+        if load[constraint] + weights[constraint] > limits[constraint]:
+            return False
+    return True
+
+
+@jit
+def _remove(chosen: Bits, load: Reals, weights: Reals, limits: Reals, order: Indices) -> None:
+    """Remove items that are in violated constraints, the last of the order first."""
+    for place in range(len(order) - 1, -1, -1):
+        item = order[place]
+        if chosen[item] and _is_violated(load, limits, weights[item]):
+            chosen[item] = 0
+            load -= weights[item]
+
+
+@jit
+def _sum_losses(
+    bits: Bits, weights: Reals, limits: Reals, order: Indices, losses: Reals
+) -> Fitness:
+    """Return the losses of the items that have to be removed from each row."""
+    total = np.zeros(len(bits))
+    for row in range(len(bits)):
+        load = _load(bits[row], weights)
+        if (load > limits).any():
+            kept = bits[row].copy()
+            _remove(kept, load, weights, limits, order)
+            for item in range(len(kept)):
+                total[row] += losses[item] * (bits[row, item] - kept[item])
+    return total
+
+
+@jit
+def _repair(bits: Bits, weights: Reals, limits: Reals, order: Indices) -> Bits:
+    repaired = bits.copy()
+    for row in range(len(bits)):
+        chosen = repaired[row]
+        load = _load(chosen, weights)
+        _remove(chosen, load, weights, limits, order)
+        for item in order:
+            if not chosen[item] and _fits(load, limits, weights[item]):
+                chosen[item] = 1
+                load += weights[item]
+    return repaired

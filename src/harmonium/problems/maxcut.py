@@ -1,0 +1,26 @@
+"""Maximum cuts of weighted graphs."""
+
+from harmonium.bits import Bits, Fitness
+from harmonium.instances import Pairs
+from harmonium.problems.arrays import ArrayProblem, list_pairs
+from harmonium.problems.base import Structure
+from harmonium.problems.quadratic import sum_different
+
+
+class MaxCut(ArrayProblem):
+    """The weight of the edges whose ends have different bits."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__(pairs.length, pairs.optimum)
+        self._pairs = pairs
+
+    @property
+    def structure(self) -> Structure:
+        """The edges whose weight is not zero."""
+        some = self._pairs.weights != 0
+        return list_pairs(self._pairs.first[some], self._pairs.second[some])
+
+    def evaluate(self, bits: Bits) -> Fitness:
+        """Return the weight of the cut of each row."""
+        pairs = self._pairs
+        return sum_different(bits, pairs.first, pairs.second, pairs.weights)

@@ -1,0 +1,8 @@
+"""What the function is: which bits interact, and its terms, learned from evaluations."""
+
+from harmonium.structure.annealing import MAX_STEPS, anneal
+from harmonium.structure.optimum import eliminate
+from harmonium.structure.polynomial import Interaction, Polynomial
+from harmonium.structure.scout import Scout
+
+__all__ = ["MAX_STEPS", "Interaction", "Polynomial", "Scout", "anneal", "eliminate"]

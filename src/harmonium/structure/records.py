@@ -1,0 +1,136 @@
+"""What a search has seen: rows with their fitness, and the effects of single bits.
+
+The effect of bit i in row x is f(x with bit i on) − f(x with bit i off). It depends on another bit
+only if the two interact.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.bits import Bits, Fitness
+from harmonium.snapshots import Snapshot
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+
+
+class Rows:
+    """Rows and their fitness, in the order in which they came."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+        self.count = 0
+        self._bits = [np.empty((0, length), dtype=np.uint8)]
+        self._fitness = [np.empty(0)]
+
+    @property
+    def bits(self) -> Bits:
+        """(count, length)."""
+        self._bits = [np.concatenate(self._bits)]
+        return self._bits[0]
+
+    @property
+    def fitness(self) -> Fitness:
+        """(count,)."""
+        self._fitness = [np.concatenate(self._fitness)]
+        return self._fitness[0]
+
+    def add(self, bits: Bits, fitness: Fitness) -> None:
+        """Add rows."""
+        self._bits.append(bits.copy())
+        self._fitness.append(fitness.copy())
+        self.count += len(bits)
+
+    def save(self) -> Snapshot:
+        """Return the state."""
+        return Snapshot({}, {"bits": self.bits, "fitness": self.fitness})
+
+    @classmethod
+    def load(cls, length: int, snapshot: Snapshot) -> "Rows":
+        """Return the rows that `save` was called of."""
+        rows = cls(length)
+        fitness = snapshot.array("fitness", "float64", (None,))
+        rows.add(snapshot.bits("bits", (len(fitness), length)), fitness)
+        return rows
+
+
+class Effects:
+    """Measured effects, in the order in which they came."""
+
+    def __init__(self, length: int) -> None:
+        self._rows = Rows(length)
+        self._which = [np.empty(0, dtype=np.int64)]
+
+    @property
+    def length(self) -> int:
+        """Number of bits."""
+        return self._rows.length
+
+    @property
+    def count(self) -> int:
+        """Number of effects."""
+        return self._rows.count
+
+    @property
+    def rows(self) -> Bits:
+        """The rows in which they were measured: (count, length)."""
+        return self._rows.bits
+
+    @property
+    def values(self) -> Numbers:
+        """The effects: (count,)."""
+        return self._rows.fitness
+
+    @property
+    def which(self) -> Integers:
+        """The bits whose effect was measured: (count,)."""
+        self._which = [np.concatenate(self._which)]
+        return self._which[0]
+
+    def add(self, rows: Bits, which: Integers, changes: Numbers) -> None:
+        """Add effects: by how much the fitness of each row changes if one bit of it is flipped."""
+        signs = 1.0 - 2.0 * rows[np.arange(len(rows)), which]
+        self._rows.add(rows, changes * signs)
+        self._which.append(which.copy())
+
+    def count_distinct(self, tolerance: float) -> float:
+        """Return the share of bits whose first effect differs from those of all other bits.
+
+        Bits without an effect do not count.
+        """
+        _, first = np.unique(self.which, return_index=True)
+        sizes = np.sort(np.abs(self.values[first]))
+        sizes = sizes[sizes > tolerance]
+        return (1 + int((np.diff(sizes) > tolerance).sum())) / max(1, len(sizes))
+
+    def estimate_share(self, tolerance: float) -> tuple[float, int]:
+        """Estimate which share of the pairs of bits interact, and return how much it rests on.
+
+        Of two effects of the same bit, one after the other, with one to four other bits changed in
+        between, the second differs if one of those interacts with the bit.
+        """
+        order = np.argsort(self.which, kind="stable")
+        which, rows, values = self.which[order], self.rows[order], self.values[order]
+        rows[np.arange(len(rows)), which] = 0  # the bit itself does not count
+        changed = (rows[1:] != rows[:-1]).sum(axis=1)
+        chosen = (which[1:] == which[:-1]) & (changed >= 1) & (changed <= 4)
+        if not chosen.any():
+            return 0.0, 0
+        same = np.abs(np.diff(values)[chosen]) <= tolerance
+        share = 1.0 - float(same.mean()) ** (1.0 / float(changed[chosen].mean()))
+        return share, int(chosen.sum())
+
+    def save(self) -> Snapshot:
+        """Return the state."""
+        snapshot = self._rows.save()
+        snapshot.arrays["which"] = self.which
+        return snapshot
+
+    @classmethod
+    def load(cls, length: int, snapshot: Snapshot) -> "Effects":
+        """Return the effects that `save` was called of."""
+        effects = cls(length)
+        effects._rows = Rows.load(length, snapshot)
+        count = effects._rows.count
+        effects._which = [snapshot.array("which", "int64", (count,), below=length)]
+        return effects

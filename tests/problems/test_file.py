@@ -1,0 +1,178 @@
+"""Problems from files: how they are found, named, told apart and run."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import harmonium as hm
+from harmonium.instances import Landscape, Reader, read_nk, write_nk
+from harmonium.problems import PROBLEMS, AnyProblem
+from harmonium.registry import importable
+from harmonium.runs import Stop
+from harmonium.specs import SpecError, format_spec, to_key
+from harmonium.studies.trial import Trial, read_trial
+from tests.instances.test_values import ASSETS
+from tests.rows import every_row
+
+CUT = "3 2\n1 2 5\n2 3 1\n"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.mc").write_text(CUT, "utf-8")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a, b.mc",
+        "a=b.mc",
+        " a .mc",
+        "(a).mc",
+        "a(b.mc",
+        ")a(.mc",
+        "a\\(b).mc",
+        "ä.mc",
+        "12",
+        "true",
+    ],
+)
+def test_a_problem_is_read_back_from_its_text_whatever_the_name(name: str) -> None:
+    Path(name).write_text(CUT, "utf-8")
+    problem = hm.load(name, format="maxcut")
+    assert PROBLEMS.parse(str(problem)) == problem
+    assert PROBLEMS.from_dict(problem.to_dict()) == problem
+
+
+@given(st.text().filter(lambda text: text[-1:] != "\\"))
+def test_any_path_is_read_back_from_a_text(path: str) -> None:
+    text = format_spec("file", {"path": path, "instance": 1})
+    assert PROBLEMS.split(text) == ("file", {"path": path, "instance": 1})
+
+
+def test_length_and_text() -> None:
+    problem = hm.load("x.mc")
+    assert (problem.length, str(problem)) == (3, "file:path=x.mc")
+    assert hm.FileProblem(3, path="x.mc") == problem
+    with pytest.raises(SpecError, match=r"x\.mc: length is 4; expected 3 or none"):
+        hm.FileProblem(4, path="x.mc")
+
+
+def test_the_content_is_part_of_the_key() -> None:
+    before = hm.load("x.mc")
+    trial = make_trial(before)
+    Path("x.mc").write_text(CUT.replace("5", "6"), "utf-8")
+    after = hm.load("x.mc")
+    assert before != after
+    assert to_key(before) != to_key(after)
+    assert make_trial(after).key != trial.key
+    with pytest.raises(SpecError, match=r"file: content is '\w{64}'; expected '\w{64}': x\.mc has"):
+        read_trial(trial.spec)
+    Path("x.mc").write_text(CUT, "utf-8")
+    assert read_trial(trial.spec).key == trial.key
+
+
+def make_trial(problem: AnyProblem) -> Trial:
+    return Trial(problem, hm.Pyramid(), Stop(max_evaluations=10), seed=1)
+
+
+def test_relative_paths_start_from_the_folder_of_a_study() -> None:
+    Path("deep").mkdir()
+    Path("deep", "y.mc").write_text(CUT, "utf-8")
+    with importable(Path("deep")):
+        assert hm.load("y.mc").length == 3
+        with importable(Path()):
+            assert hm.load("x.mc").length == 3
+    with pytest.raises(SpecError, match=r"^y\.mc: cannot be read: No such file or directory$"):
+        hm.load("y.mc")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "form"),
+    [
+        ("x", "c x\np cnf 2 1\n1 2 0\n", "Sat"),
+        ("x.txt", "p wcnf 2 1\n3 1 2 0\n", "Sat"),
+        ("x.qubo", "p cnf 2 1\n1 2 0\n", "Sat"),
+        ("x.wcnf", "2 1 0\n", "Sat"),
+        ("x", "h 1 0\n3 2 0\n", "Sat"),
+        ("G14", CUT, "MaxCut"),
+        ("pm1s_80.0", CUT, "MaxCut"),
+        ("bqp50.txt", "1\n" + CUT, "Qubo"),
+        ("gka1a.sparse", CUT, "Qubo"),
+        ("IsingSpinGlass_pm_3_0.txt", "0 1 1\n1 2 -1\n", "SpinGlass"),
+        ("mknap1.txt", "1\n1 1 0\n1\n2\n3\n", "Knapsack"),
+        ("scp41.txt", "1 1\n1\n1 1\n", "SetCover"),
+        ("x.NK", "1 0\n0\n0.5\n0.25\n", "TabledNK"),
+    ],
+)
+def test_the_format_is_told_by_content_and_name(name: str, text: str, form: str) -> None:
+    Path(name).write_text(text, "utf-8")
+    assert type(hm.load(name).made).__name__ == form
+
+
+def test_an_unknown_format_asks_for_one() -> None:
+    Path("x.txt").write_text(CUT, "utf-8")
+    with pytest.raises(SpecError, match=r"^x\.txt: neither its name nor its content tells the fo"):
+        hm.load("x.txt")
+    assert hm.load("x.txt", format="qubo")([[1, 1, 1]]).tolist() == [12]
+
+
+def test_settings_of_other_formats_are_refused() -> None:
+    with pytest.raises(SpecError, match="file: instance is 1; expected 0: the file has one inst"):
+        hm.load("x.mc", instance=1)
+    with pytest.raises(SpecError, match="file: sense is 'min'; expected auto: it is for QUBO"):
+        hm.load("x.mc", sense="min")
+    with pytest.raises(SpecError, match="file: infeasible is 'penalty'; expected repair: maxcut h"):
+        hm.load("x.mc", infeasible="penalty")
+    with pytest.raises(SpecError, match=r"line 1: instance is 2; expected 0 to 1, one of the ins"):
+        hm.load(ASSETS / "small.knapsack", instance=2)
+
+
+def test_only_regular_files_are_read() -> None:
+    os.mkfifo("pipe.cnf")
+    Path("folder.cnf").mkdir()
+    for name, reason in [
+        ("pipe.cnf", "is not a regular file"),
+        ("folder.cnf", "cannot be read: Is a directory"),
+        ("a\0b.cnf", "cannot be read: .*null"),
+    ]:
+        with pytest.raises(SpecError, match=reason):
+            hm.load(name)
+
+
+@pytest.mark.parametrize("optimum", [None, 3.5, 0.1 + 0.2])
+def test_landscapes_are_written_and_read_back(optimum: float | None) -> None:
+    problem = hm.NK(length=7, k=2, instance=3)
+    landscape = Landscape(problem.groups, problem.tables, optimum)
+    with Path("x.nk").open("w", encoding="utf-8") as file:
+        write_nk(file, landscape)
+    text = Path("x.nk").read_text("utf-8")
+    again = read_nk(Reader(text.encode(), "x.nk"))
+    np.testing.assert_array_equal(again.groups, landscape.groups)
+    np.testing.assert_array_equal(again.tables, landscape.tables)
+    assert again.optimum == optimum
+    with Path("y.nk").open("w", encoding="utf-8") as file:
+        write_nk(file, again)
+    assert Path("y.nk").read_text("utf-8") == text
+    rows = every_row(7)
+    expected = problem(rows) * 7
+    if optimum is None:
+        np.testing.assert_allclose(hm.load("x.nk")(rows), expected, rtol=1e-14)
+
+
+def test_a_run_returns_the_repaired_row_and_distinct_solutions() -> None:
+    problem = hm.load(ASSETS / "small.knapsack")
+    result = hm.run(problem, hm.EDA("umda", population=20), seed=1)
+    assert (result.fun, result.solved) == (21, True)
+    assert result.x.tolist() == [1, 1, 1, 0, 0]
+    rows = [solution.x for solution in result.solutions]
+    assert len({row.tobytes() for row in rows}) == len(rows)
+    for solution in result.solutions:
+        load = np.array([[3, 2, 1, 4, 2], [2, 3, 1, 1, 3]]) @ solution.x
+        assert (load <= [7, 6]).all()
+        assert solution.x @ [10, 7, 4, 8, 6] == solution.fun

@@ -1,0 +1,176 @@
+"""Searches that learn the function."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import harmonium as hm
+from harmonium.algorithms.structure import StructureSearch
+from harmonium.bits import Bits, Fitness
+from tests.structure.functions import list_rows, make_function
+
+Function = Callable[[Bits], Fitness]
+
+
+def maximize(function: Function, length: int, seed: int = 1, **options: Any) -> hm.Result:
+    return hm.maximize(function, length, batch=True, seed=seed, **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("spec", "calls"),
+    [
+        ("nk:length=40,k=4,neighbors=ring", 1500),
+        ("nk:length=24,k=3", 1500),
+        ("ising:side=8", 1500),
+    ],
+)
+def test_function_is_learned_and_its_optimum_found(spec: str, calls: int, seed: int) -> None:
+    problem = hm.PROBLEMS.parse(f"{spec},instance={seed}")
+    result = hm.maximize(problem, problem.length, batch=True, seed=seed, max_calls=calls)
+    assert result.function is not None
+    assert result.fun == pytest.approx(problem.optimum, abs=1e-9)
+    rows = np.random.default_rng(seed).integers(0, 2, (200, problem.length), dtype=np.uint8)
+    np.testing.assert_allclose(result.function(rows), problem(rows), atol=1e-6)
+
+
+def test_search_ends_when_the_function_is_learned() -> None:
+    problem = hm.NK(length=30, k=3, neighbors="ring")
+    result = maximize(problem, 30)
+    assert result.stopped_by == "learned"
+    assert result.success
+    assert result.message == "the function was learned, and its best solution was found"
+    assert result.fun == pytest.approx(problem.optimum)
+    assert result.calls < 1000
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(
+    order=st.integers(1, 4), parts=st.integers(1, 20), seed=st.integers(0, 10**6), data=st.data()
+)
+def test_a_function_that_is_called_known_is_right_in_every_row(
+    order: int, parts: int, seed: int, data: st.DataObject
+) -> None:
+    function = make_function(12, order, parts, seed)
+    result = maximize(function, 12, seed=data.draw(st.integers(0, 100)), max_calls=1500)
+    if result.function is not None:
+        rows = list_rows(12)
+        np.testing.assert_allclose(result.function(rows), function(rows), atol=1e-5)
+
+
+def test_wrong_optimum_is_noticed_and_the_search_goes_on() -> None:
+    function = make_function(30, order=2, parts=30, seed=4)
+    learned = maximize(function, 30)
+    assert learned.function is not None
+
+    def with_hole(rows: Bits) -> Fitness:  # only its best row is not what its terms say
+        hole: Fitness = 100.0 * (rows == learned.x).all(axis=1)
+        return function(rows) - hole
+
+    result = maximize(with_hole, 30, max_calls=5000)
+    assert result.function is None
+    assert not (result.x == learned.x).all()
+    assert result.fun >= learned.solutions[1].fun - 1e-9
+
+
+@pytest.mark.parametrize(("noise", "known"), [(1e-9, True), (1e-3, False)])
+def test_rounding_is_tolerated_and_noise_is_not(noise: float, known: bool) -> None:
+    function = make_function(30, order=2, parts=30, seed=4)
+    rng = np.random.default_rng(1)
+
+    def noisy(rows: Bits) -> Fitness:
+        values = function(rows)
+        return values * (1.0 + noise * rng.standard_normal(len(rows)))
+
+    result = maximize(noisy, 30, max_calls=2000)
+    assert (result.function is not None) == known
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "trap:length=40,order=5",
+        "hiff:length=32",
+        "maxsat:length=40,clauses=160",
+        "trap:length=40,order=5,distance=3",
+    ],
+)
+def test_where_nothing_can_be_learned_it_costs_at_most_48_rows(spec: str) -> None:
+    problem = hm.PROBLEMS.parse(spec)
+    alone = hm.run(problem, hm.Pyramid(), stop=hm.Stop(max_evaluations=3000), seed=3)
+    beside = hm.run(problem, hm.Structure(), stop=hm.Stop(max_evaluations=3048), seed=3)
+    assert beside.fun == alone.fun
+    assert beside.evaluations - alone.evaluations in (0, 16, 32, 48)
+    assert beside.best_found_at - alone.best_found_at in (0, 16, 32, 48)
+    assert beside.function is None
+
+
+def test_minimized_function_is_learned_as_it_is() -> None:
+    function = make_function(20, order=2, parts=15, seed=2)
+    result = hm.minimize(function, 20, batch=True, seed=1)
+    assert result.function is not None
+    rows = list_rows(10)
+    rows = np.hstack([rows, rows[::-1]])
+    np.testing.assert_allclose(result.function(rows), function(rows), atol=1e-7)
+    assert result.fun == pytest.approx(float(function(result.x[None])[0]))
+
+
+def test_fixed_bits_are_never_changed() -> None:
+    function = make_function(30, order=3, parts=20, seed=5)
+    asked = []
+
+    def watched(rows: Bits) -> Fitness:
+        asked.append(rows)
+        return function(rows)
+
+    result = maximize(watched, 30, fixed={3: 1, 17: 0})
+    assert result.function is not None
+    rows = np.concatenate(asked)
+    assert (rows[:, 3] == 1).all()
+    assert (rows[:, 17] == 0).all()
+
+
+@pytest.mark.parametrize("option", [{"subset_size": 10}, {"exactly_one": [(0, 1, 2), (3, 4)]}])
+def test_where_single_bits_cannot_be_flipped_nothing_is_learned(option: dict[str, Any]) -> None:
+    function = make_function(30, order=2, parts=20, seed=5)
+    result = maximize(function, 30, max_calls=2000, **option)
+    assert result.function is None
+
+
+def test_without_a_function_the_pairs_seen_have_no_strength() -> None:
+    problem = hm.MaxSat(length=40, clauses=160)
+    result = maximize(problem, 40, max_calls=1000)
+    assert result.function is None
+    assert result.interactions
+    together = {(one, other) for group in problem.structure for one in group for other in group}
+    assert all(pair.strength is None for pair in result.interactions)
+    assert {(pair.one, pair.other) for pair in result.interactions} <= together
+
+
+@pytest.mark.parametrize(
+    "spec", ["nk:length=16,k=3,neighbors=ring", "ising:side=5", "nk:length=16,k=2"]
+)
+def test_search_goes_on_from_a_snapshot_in_every_stage(spec: str) -> None:
+    problem = hm.PROBLEMS.parse(spec)
+    algorithm = hm.Structure()
+    search = algorithm.start(problem.length, seed=1)
+    stages = set()
+    other = search
+    for _ in range(400):
+        assert isinstance(search, StructureSearch)
+        stages.add(search.scout.stage)
+        other = algorithm.restore(problem.length, 1, other.snapshot())  # type: ignore[assignment]
+        rows, again = search.ask(), other.ask()
+        assert (rows == again).all()
+        half = len(rows) // 2  # told in pieces
+        search.tell(rows[half:], problem(rows[half:]))
+        search.tell(rows[:half], problem(rows[:half]))
+        other = algorithm.restore(problem.length, 1, other.snapshot())  # type: ignore[assignment]
+        other.tell(again, problem(again))
+    expected = {"watch", "check", "known"} | ({"walk"} if "ising" in spec else {"probe", "rows"})
+    assert expected <= stages
