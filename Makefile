@@ -1,9 +1,10 @@
 # harmonium: every target makes .venv and installs what it needs by itself.
 PYTHON ?= python3
 BIN := .venv/bin
+SITE := docs/_build docs/gallery docs/reference docs/tutorials docs/sg_execution_times.rst
 
 .DEFAULT_GOAL := help
-.PHONY: help install test torture check format study clean
+.PHONY: help install test coverage torture docs check format study clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -13,6 +14,17 @@ install: .venv/.installed ## .venv with harmonium in it, nothing more
 # One process more than there are cores: many tests wait for commands that they have started.
 test: .venv/.dev ## the whole test suite
 	$(BIN)/pytest -n $$(expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
+
+# Not in the group dev: Numba imports coverage wherever it is installed, which slows every start.
+coverage: .venv/.dev ## which lines of the package the quick tests run, in percent
+	$(BIN)/python -m pip install --quiet -c constraints.txt coverage
+	$(BIN)/coverage run -m pytest -q -m "not slow" -p no:xdist
+	$(BIN)/coverage report
+
+docs: .venv/.dev ## the documentation site: docs/_build/html/index.html
+	rm -rf docs/reference
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
 
 torture: .venv/.dev ## attacks on studies and searches for ten minutes; docs/guarantees.md
 	$(BIN)/python -m tests.torture --minutes 10
@@ -31,7 +43,7 @@ study: .venv/.installed ## the main job: how RBM-EDA and BOA scale, in minutes; 
 	$(BIN)/harmonium report quick.db -o quick.html
 
 clean: ## remove .venv and caches
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis dist $(SITE)
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -41,7 +53,7 @@ clean: ## remove .venv and caches
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1" -c constraints.txt
 
 .venv/.installed: .venv/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[report]"
 	@touch $@
 
 .venv/.dev: .venv/.installed

@@ -2,8 +2,8 @@
 
     python benchmarks/charts.py        # needs altair and vl-convert-python
 
-Reads mixing.jsonl, evaluations.jsonl and bench.json (of `harmonium bench --json`) beside this file;
-writes docs/mixing.svg, docs/evaluations.svg and docs/bench.svg.
+Reads race.jsonl, mixing.jsonl, evaluations.jsonl and bench.json (of `harmonium bench --json`)
+beside this file; writes docs/race.svg, docs/mixing.svg, docs/evaluations.svg and docs/bench.svg.
 """
 
 import json
@@ -20,6 +20,43 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#999999"]  # Okabe and Ito: safe fo
 def read(name: str) -> list[dict[str, Any]]:
     """Read a file of JSON lines."""
     return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
+
+
+def draw_race() -> alt.HConcatChart:
+    """Draw the best so far of `maximize` and its peers, a panel for each problem."""
+    rows = read("race.jsonl")
+    solvers = list(dict.fromkeys(row["solver"] for row in rows))
+    look = {
+        "color": alt.Color(
+            "solver:N",
+            sort=solvers,
+            title=None,
+            scale=alt.Scale(
+                domain=solvers, range=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#777"]
+            ),
+            legend=alt.Legend(orient="bottom", symbolStrokeWidth=3, labelFontSize=12),
+        ),
+        "strokeWidth": alt.condition("datum.solver === 'maximize'", alt.value(3.5), alt.value(1.8)),
+    }
+    panels = []
+    for name in dict.fromkeys(row["problem"] for row in rows):
+        values = [row for row in rows if row["problem"] == name]
+        first = not panels
+        x = alt.X(
+            "calls:Q",
+            title="function calls",
+            scale=alt.Scale(type="log", domain=[100, 20_000]),
+            axis=alt.Axis(values=[100, 1000, 10_000], format="~s", grid=False),
+        )
+        y = alt.Y(
+            "share:Q",
+            title="best so far, share of the optimum" if first else None,
+            scale=alt.Scale(domain=[0.7, 1]),
+            axis=alt.Axis(format="%", tickCount=4),
+        )
+        lines = alt.Chart(alt.Data(values=values), width=225, height=210, title=name)
+        panels.append(lines.mark_line(clip=True).encode(x=x, y=y, **look))
+    return alt.hconcat(*panels, background="white", padding=12).configure_view(stroke="#ccc")
 
 
 def draw_mixing() -> alt.Chart:
@@ -96,6 +133,7 @@ def draw_bench() -> alt.Chart:
 
 
 if __name__ == "__main__":
+    draw_race().save(DOCS / "race.svg")
     draw_bench().save(DOCS / "bench.svg")
     draw_mixing().save(DOCS / "mixing.svg")
     draw_evaluations().save(DOCS / "evaluations.svg")

@@ -1,4 +1,7 @@
-"""Evaluate rows in your own code: ask for rows, evaluate them, tell their fitness in any order.
+"""Evaluate rows in your own code
+==============================
+
+Evaluate rows in your own code: ask for rows, evaluate them, tell their fitness in any order.
 
 Here a pool of workers returns one row at a time, out of order. A known solution is told at the
 start, and the search is saved and restored between `ask` and `tell`, as a batch job would do.
@@ -6,6 +9,7 @@ start, and the search is saved and restored between `ask` and `tell`, as a batch
 
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import harmonium as hm
@@ -26,6 +30,7 @@ best = np.ones(LENGTH, dtype=np.uint8)
 best_fitness = measure(best)
 search.tell([best], [best_fitness])  # known before the search began
 evaluations = 1
+course = [(0, best_fitness)]
 
 with ThreadPoolExecutor() as workers:
     while best_fitness < 2 * LENGTH and search.status().generation < 50:
@@ -38,6 +43,13 @@ with ThreadPoolExecutor() as workers:
             evaluations += 1
             if fitness > best_fitness:
                 best, best_fitness = row, fitness
+        course.append((search.status().generation, best_fitness))
 
 print(f"best {best_fitness:g} of {2 * LENGTH}, {evaluations:,} evaluations")
 print(f"{search.status().generation} generations; all right: {(best == wanted).all()}")
+
+plt.figure(figsize=(6, 3.5), layout="constrained")
+plt.plot(*zip(*course, strict=True), marker="o")
+plt.xlabel("generation")
+plt.ylabel("best so far")
+plt.show()

@@ -1,8 +1,12 @@
-"""Fill a knapsack: choose the most valuable of 100 items whose total weight is limited.
+"""Fill a knapsack
+===============
+
+Fill a knapsack: choose the most valuable of 100 items whose total weight is limited.
 
 Excess weight is penalised. Dynamic programming computes the exact optimum for comparison.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import harmonium as hm
@@ -28,3 +32,12 @@ for gain, load in zip(value, weight, strict=True):
 result = hm.maximize(worth, length=100, batch=True, model="boa", max_calls=200_000, seed=1)
 print(f"worth {result.fun:g} of at most {best[-1]}, weight {result.x @ weight} of {capacity}")
 print(f"{result.calls:,} calls in {result.seconds:.1f} s: {result.message}")
+
+packed = result.x == 1
+plt.figure(figsize=(6, 3.5), layout="constrained")
+plt.scatter(weight[packed], value[packed], label="packed")
+plt.scatter(weight[~packed], value[~packed], marker="x", color="gray", label="left behind")
+plt.xlabel("weight")
+plt.ylabel("value")
+plt.legend()
+plt.show()

@@ -1,4 +1,7 @@
-"""Evaluate a slow function on all cores, with a checkpoint.
+"""Evaluate on all cores
+=====================
+
+Evaluate a slow function on all cores, with a checkpoint.
 
 Each call waits 20 ms, in place of a simulation. After an interruption `hm.resume` would continue
 from the checkpoint to the same result. Functions for processes must be importable, hence the guard
@@ -10,6 +13,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import harmonium as hm
@@ -35,3 +39,10 @@ if __name__ == "__main__":
         )
     print(f"best {result.fun:g} after {result.calls} calls: {result.message}")
     print(f"{result.seconds:.1f} s instead of {result.calls * 0.02:.1f} s without the executor")
+
+    found = [(step.evaluations, step.best) for step in result.improvements]
+    plt.figure(figsize=(6, 3.5), layout="constrained")
+    plt.step(*zip(*found, strict=True), where="post")
+    plt.xlabel("evaluations")
+    plt.ylabel("best so far")
+    plt.show()

@@ -3,7 +3,8 @@
 A block that begins with a comment that names a file (`# pbil.py`, `# ring.mc`) is that file. Any
 other Python block is a script. A console block has commands after `$ `. Blocks run in the order of
 the page, and all files are there from the beginning. Scripts and commands of harmonium that follow
-each other share a process, which takes a second of CPU to start.
+each other share a process, which takes a second of CPU to start. A block `text` right after a
+script is what the script prints.
 """
 
 import json
@@ -14,9 +15,9 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -41,7 +42,7 @@ for program, *words in json.loads(sys.argv[1]):
         before = set(os.listdir())
         with warnings.catch_warnings(action="error"), importable(Path.cwd()):
             runpy.run_path(words[0], run_name="__main__")
-        print(*set(os.listdir()) - before)
+        print("\\1", *set(os.listdir()) - before)
     elif code := execute(words):
         sys.exit(f"{words} ended with code {code}")
 """
@@ -104,20 +105,33 @@ def write_files(page: Path, folder: Path) -> list[Path]:
 
 def run_page(page: Path, folder: Path) -> int:
     """Run every script and command of a page; return how many there were."""
-    write_files(page, folder)
-    steps = [step for block in read_blocks(page) for step in _list_steps(block, folder)]
+    return run_pages([page], folder)
+
+
+def run_pages(pages: Sequence[Path], folder: Path) -> int:
+    """Run every script and command of some pages in one folder; return how many there were."""
+    for page in pages:
+        write_files(page, folder)
+    steps = [step for page in pages for step in _list_steps(page, folder)]
     for program, group in groupby(steps, key=_find_program):
-        _run_steps(program, list(group), folder, page.name)
+        _run_steps(program, list(group), folder, ", ".join(page.name for page in pages))
     return len(steps)
 
 
-def _list_steps(block: Block, folder: Path) -> list[list[str]]:
-    """Return what a block runs, as words: its commands, or Python and a file that is written."""
-    if not block.is_script:
-        return block.commands
-    script = f"block_{block.line}.py"
-    (folder / script).write_text(block.text, "utf-8")
-    return [["python", script]]
+def _list_steps(page: Path, folder: Path) -> Iterator[list[str]]:
+    """Yield what a page runs, as words: commands, or Python and a file that is written.
+
+    What a script has to print is written beside it.
+    """
+    blocks = read_blocks(page)
+    for block, following in zip_longest(blocks, blocks[1:]):
+        yield from block.commands
+        if block.is_script:
+            script = folder / f"{page.stem}_{block.line}.py"
+            script.write_text(block.text, "utf-8")
+            if following is not None and following.language == "text":
+                script.with_suffix(".out").write_text(following.text, "utf-8")
+            yield ["python", script.name]
 
 
 def shrink_study(source: Path, target: Path) -> None:
@@ -143,7 +157,12 @@ def _run_steps(program: str, steps: Sequence[Sequence[str]], folder: Path, where
     if program == "harmonium":
         printed = _run([*_HARMONIUM, json.dumps(steps)], folder, where).split("\0")[1:]
         for step, text in zip(steps, printed, strict=True):
-            assert text.strip() or "-o" in step, f"{where}: {shlex.join(step)}: shows nothing"
+            assert text.strip("\1 \n") or "-o" in step, (
+                f"{where}: {shlex.join(step)}: shows nothing"
+            )
+            expected = folder / Path(step[1]).with_suffix(".out")
+            if step[0] == "python" and expected.exists():
+                assert text.partition("\1")[0] == expected.read_text("utf-8"), step[1]
         return
     for _, *words in steps:
         if program == "make":  # not the test suite inside the test suite

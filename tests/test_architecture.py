@@ -17,7 +17,8 @@ PACKAGE: Final = TESTS.parent / "src" / "harmonium"
 MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 
 ORDER: Final = (
-    *("bits", "interrupts", "jit", "blas", "clock", "files", "format", "warn", "version"),
+    *("bits", "interrupts", "jit", "blas", "clock", "files", "format", "warn", "extras"),
+    "version",
     *("seeds", "specs", "registry", "snapshots", "space", "variables"),
     *("instances", "problems", "generate", "models", "testing"),
     *("structure", "algorithms", "runs"),

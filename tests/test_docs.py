@@ -14,17 +14,23 @@ from tests.pages import (
     read_blocks,
     read_prose,
     run_page,
+    run_pages,
     write_files,
 )
 
+GUIDES = sorted((ROOT / "docs" / "howto").glob("*.md"))
 DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [*DOCS, *sorted(ROOT.glob("*.md"))]
+PAGES = [*DOCS, *GUIDES, *sorted(ROOT.glob("*.md"))]
 EXECUTABLE = [page for page in DOCS if is_executable(page)]
 WITH_STUDIES = [
     page for page in DOCS if any(block.language == "toml" for block in read_blocks(page))
 ]
 
 MAX_COLUMNS = 100
+GENERATED = tuple(
+    f"{up}{name}/" for up in ("", "../") for name in ("gallery", "reference", "tutorials")
+)
+"""Folders of pages that Sphinx writes; it checks the links to them."""
 
 
 def name(page: Path) -> str:
@@ -35,6 +41,12 @@ def name(page: Path) -> str:
 @pytest.mark.parametrize("page", EXECUTABLE, ids=name)
 def test_page_runs(page: Path, tmp_path: Path) -> None:
     assert run_page(page, tmp_path)
+
+
+@pytest.mark.slow
+def test_guides_run(tmp_path: Path) -> None:
+    """All in one process: they are short, and starting takes longer than running them."""
+    assert run_pages(GUIDES, tmp_path) >= len(GUIDES) - 2  # two of them have no code
 
 
 @pytest.mark.parametrize("page", WITH_STUDIES, ids=name)
@@ -73,10 +85,17 @@ def test_prose_is_wrapped(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_to_files(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)", read_prose(page))
-    files = [link for link in links if not link.startswith("http")]
+    files = [link for link in links if not link.startswith(("http", *GENERATED))]
     assert [link for link in files if not (page.parent / link).exists()] == []
 
 
-def test_every_page_is_linked_from_readme() -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
-    assert [page.name for page in DOCS if f"(docs/{page.name})" not in text] == []
+def test_every_page_is_part_of_the_site() -> None:
+    """It stands in the table of contents of another page; if not, add it to one."""
+    lists = [
+        (page.parent / re.sub(".*<(.*)>", r"\1", line.strip())).resolve()
+        for page in (*DOCS, *GUIDES)
+        for body in re.findall(r"^:::\{toctree\}\n(.*?)^:::$", page.read_text("utf-8"), re.M | re.S)
+        for line in body.splitlines()
+    ]
+    pages = {page.with_suffix("") for page in (*DOCS, *GUIDES)} - {ROOT / "docs" / "index"}
+    assert pages - set(lists) == set()

@@ -1,5 +1,6 @@
 """Every example runs, and says what it should."""
 
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -30,7 +31,11 @@ def test_example_runs(name: str) -> None:
     if library in ("nevergrad", "pymoo") and find_spec(library) is None:
         pytest.skip(f"{library} is in the extra `bench`")
     done = subprocess.run(
-        [sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True, check=False
+        [sys.executable, EXAMPLES / f"{name}.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "MPLBACKEND": "agg"},
     )
     assert done.returncode == 0, done.stderr
     assert SAYS[name] in done.stdout

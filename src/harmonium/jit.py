@@ -58,6 +58,13 @@ def take_remark() -> str:
     return f"compiled code {words}; set NUMBA_CACHE_DIR to a folder that is writable"
 
 
+def find_cache() -> Path | None:
+    """Return the folder in which compiled code of this file is cached; none if it is not."""
+    compiled: Any = jit(find_cache)
+    folder = getattr(compiled.stats, "cache_path", None)
+    return None if folder is None else Path(folder)
+
+
 def _compile(function: Function, **settings: Any) -> Function:
     try:
         return cast("Function", njit(cache=True, **settings)(function))

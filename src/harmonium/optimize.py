@@ -166,6 +166,31 @@ def maximize(
     return _optimize(function, length, Options(**options), sign=1.0)
 
 
+_MINIMIZE = """Find bits for which a function is as small as possible.
+
+Parameters
+----------
+function : callable
+    Takes one row of `length` zeros and ones, an integer array, and returns a number.
+length : int
+    Number of bits.
+batch, algorithm, model, population, seed, target, … : optional
+    As for `maximize`; `target` is reached by a value that is as small.
+
+Returns
+-------
+Result
+    As from `maximize`; `fun` is the smallest value found.
+
+Examples
+--------
+>>> import harmonium as hm
+>>> result = hm.minimize(lambda bits: bits.sum(), length=50, seed=1, target=0)
+>>> result.fun, result.minimized
+(0.0, True)
+"""
+
+
 def _mirror(search: Callable[P, Result]) -> Callable[P, Result]:
     """Return `minimize`, with the signature of `maximize` for help and type checkers."""
 
@@ -176,10 +201,7 @@ def _mirror(search: Callable[P, Result]) -> Callable[P, Result]:
         return _optimize(function, length, Options(**options), sign=-1.0)
 
     minimize.__name__ = minimize.__qualname__ = "minimize"
-    minimize.__doc__ = (
-        "Find bits, or values of variables, for which a function is as small as possible; see "
-        "`maximize`."
-    )
+    minimize.__doc__ = _MINIMIZE
     return minimize
 
 

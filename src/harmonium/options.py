@@ -26,7 +26,18 @@ FilePath = str | os.PathLike[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of `maximize`, which documents them; checked when made."""
+    """The options of `maximize`, which documents them; checked when made.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> hm.Options(max_calls=100).cache
+    True
+    >>> hm.Options(max_calls=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: max_calls is 0; expected a whole number above 0
+    """
 
     space: Domain | None = None
     feasible: Callable[[Any], object] | None = None

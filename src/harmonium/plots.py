@@ -17,12 +17,11 @@ chart; to draw some of them, choose among the trajectories.
 >>> type(chart).__name__
 'LayerChart'
 
-This module is imported on demand: Altair takes longer to import than harmonium.
+This module is imported on demand, and needs the extra `report`: ``pip install harmonium[report]``.
 """
 
 from collections.abc import Sequence
-
-import altair as alt
+from typing import TYPE_CHECKING
 
 from harmonium.reports.figures import Figure
 from harmonium.reports.performance_figures import (
@@ -35,12 +34,15 @@ from harmonium.reports.theme import Styles, make_config, style_algorithms
 from harmonium.studies.performance import QUALITIES
 from harmonium.studies.trajectories import Trajectory
 
+if TYPE_CHECKING:
+    import altair as alt
+
+    Chart = alt.Chart | alt.LayerChart | alt.ConcatChart
+
 __all__ = ["plot_ecdf", "plot_ert", "plot_fixed_budget", "plot_performance_profile"]
 
-Chart = alt.Chart | alt.LayerChart | alt.ConcatChart
 
-
-def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> Chart:
+def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> "Chart":
     """Plot the ECDF of runtimes: the share of (run, target) pairs reached by evaluations.
 
     Runs that end before they reach a target are not restarted by simulation; a cross marks the
@@ -66,12 +68,20 @@ def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUA
 
     Doerr, Wang, Ye, van Rijn and Bäck 2018: IOHprofiler: a benchmarking and profiling tool for
     iterative optimization heuristics. arXiv:1810.05281.
+
+    Examples
+    --------
+    >>> from harmonium.plots import plot_ecdf
+    >>> from harmonium.studies import Trajectory
+    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
+    >>> chart = plot_ecdf([run])
+    >>> chart.save("ecdf.svg")  # doctest: +SKIP
     """
     _check(trajectories, targets)
     return _finish(draw_ecdfs(trajectories, _style(trajectories), targets))
 
 
-def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> Chart:
+def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> "Chart":
     """Plot the expected running time (ERT) to each target.
 
     It is the number of evaluations of all runs up to the target, divided by the number of runs that
@@ -94,12 +104,20 @@ def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUAL
     ----------
     Auger and Hansen 2005: Performance evaluation of an advanced local search evolutionary
     algorithm. Congress on Evolutionary Computation.
+
+    Examples
+    --------
+    >>> from harmonium.plots import plot_ert
+    >>> from harmonium.studies import Trajectory
+    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
+    >>> chart = plot_ert([run])
+    >>> chart.save("ert.svg")  # doctest: +SKIP
     """
     _check(trajectories, targets)
     return _finish(draw_erts(trajectories, _style(trajectories), targets))
 
 
-def plot_fixed_budget(trajectories: Sequence[Trajectory]) -> Chart:
+def plot_fixed_budget(trajectories: Sequence[Trajectory]) -> "Chart":
     """Plot the best f(x) so far by evaluations: the median of the runs and their quartiles.
 
     Parameters
@@ -111,12 +129,20 @@ def plot_fixed_budget(trajectories: Sequence[Trajectory]) -> Chart:
     -------
     altair chart
         With a panel for each problem size.
+
+    Examples
+    --------
+    >>> from harmonium.plots import plot_fixed_budget
+    >>> from harmonium.studies import Trajectory
+    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
+    >>> chart = plot_fixed_budget([run])
+    >>> chart.save("fixed_budget.svg")  # doctest: +SKIP
     """
     _check(trajectories)
     return _finish(draw_fixed_budgets(trajectories, _style(trajectories)))
 
 
-def plot_performance_profile(trajectories: Sequence[Trajectory], target: float = 1.0) -> Chart:
+def plot_performance_profile(trajectories: Sequence[Trajectory], target: float = 1.0) -> "Chart":
     """Plot performance profiles: the share of problems solved at τ times the lowest cost.
 
     The cost is the ERT to the target. Problem instances on which not every algorithm has runs are
@@ -137,6 +163,14 @@ def plot_performance_profile(trajectories: Sequence[Trajectory], target: float =
     ----------
     Dolan and Moré 2002: Benchmarking optimization software with performance profiles. Mathematical
     Programming 91.
+
+    Examples
+    --------
+    >>> from harmonium.plots import plot_performance_profile
+    >>> from harmonium.studies import Trajectory
+    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
+    >>> chart = plot_performance_profile([run])
+    >>> chart.save("performance_profile.svg")  # doctest: +SKIP
     """
     _check(trajectories, [target])
     return _finish(draw_profile(trajectories, _style(trajectories), target))
@@ -153,7 +187,7 @@ def _style(trajectories: Sequence[Trajectory]) -> Styles:
     return style_algorithms(one.label for one in trajectories)
 
 
-def _finish(figure: Figure) -> Chart:
+def _finish(figure: Figure) -> "Chart":
     """Return the panels of a figure as one chart, with the look of the reports."""
     if not figure.panels:
         raise ValueError("no problem has runs of every algorithm; expected at least one")

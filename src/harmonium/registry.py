@@ -48,6 +48,16 @@ class Registry(Generic[S]):
         Those that come with harmonium, each with a `name`.
     wrap : callable, optional
         Makes a spec from a function at `module:function`; without it only classes are accepted.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> hm.PROBLEMS.parse("trap:length=60,order=5")
+    Trap(length=60, order=5, distance=None)
+    >>> hm.MODELS["boa"]
+    <class 'harmonium.models.boa.BOA'>
+    >>> "pyramid" in hm.ALGORITHMS
+    True
     """
 
     def __init__(

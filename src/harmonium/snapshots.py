@@ -29,12 +29,34 @@ _MAGIC = _KIND + str(VERSION).encode() + b"\n"
 
 
 class CheckpointError(ValueError):
-    """A file is not a checkpoint, is damaged or does not fit; the message is one line."""
+    """A file is not a checkpoint, is damaged or does not fit; the message is one line.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> try:
+    ...     hm.resume("missing.ckpt", sum)
+    ... except hm.CheckpointError as error:
+    ...     print(error)
+    missing.ckpt: cannot be read: No such file or directory
+    """
 
 
 @dataclass
 class Snapshot:
-    """Facts that JSON can hold, and arrays by name."""
+    """Facts that JSON can hold, and arrays by name.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> eda = hm.EDA("umda", population=20)
+    >>> search = eda.start(10, seed=1)
+    >>> bits = search.ask()
+    >>> search.snapshot().save("search.snapshot")
+    >>> again = eda.restore(10, 1, hm.Snapshot.load("search.snapshot"))
+    >>> (again.ask() == bits).all().item()
+    True
+    """
 
     facts: dict[str, Any] = field(default_factory=dict)
     arrays: Arrays = field(default_factory=dict)

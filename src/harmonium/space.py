@@ -45,6 +45,15 @@ class Space:
     feasible : callable, optional
         Takes a valid row and returns whether it is allowed. Samples are drawn again while they are
         not; repaired rows may still not be feasible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import harmonium as hm
+    >>> space = hm.Space(6, fewest=2, most=2)  # exactly two ones
+    >>> rows = space.repair(np.ones((3, 6), dtype=np.uint8), np.random.default_rng(1))
+    >>> rows.sum(axis=1).tolist()
+    [2, 2, 2]
     """
 
     length: int

@@ -22,7 +22,18 @@ from harmonium.structure import Polynomial
 
 @dataclass(frozen=True)
 class Status:
-    """What a search reports of itself; a value that it does not have is none."""
+    """What a search reports of itself; a value that it does not have is none.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> search = hm.EDA("umda", population=20).start(10, seed=1)
+    >>> bits = search.ask()
+    >>> search.tell(bits, bits.sum(axis=1))
+    >>> status = search.status()
+    >>> status.generation, status.population, status.converged
+    (0, 20, False)
+    """
 
     generation: int | None = None
     """Models built whose offspring were all told."""
@@ -63,6 +74,19 @@ class Search(ABC):
         The valid rows; an integer stands for that many free bits.
     seed : int
         Seed of all random streams.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> search = hm.Pyramid().start(8, seed=1)
+    >>> best = 0.0
+    >>> while best < 8:
+    ...     bits = search.ask()
+    ...     fitness = bits.sum(axis=1)
+    ...     search.tell(bits, fitness)
+    ...     best = max(best, fitness.max())
+    >>> float(best)
+    8.0
     """
 
     def __init__(self, algorithm: "Algorithm", space: Space | int, seed: int) -> None:
@@ -190,7 +214,15 @@ class Search(ABC):
 
 @dataclass(frozen=True)
 class Algorithm(Spec, ABC):
-    """Base of the algorithms: a spec whose fields are the settings of a search."""
+    """Base of the algorithms: a spec whose fields are the settings of a search.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> algorithm = hm.ALGORITHMS.parse("eda:model=boa,population=400")
+    >>> algorithm == hm.EDA("boa", population=400), algorithm.label
+    (True, 'boa')
+    """
 
     @property
     def label(self) -> str:

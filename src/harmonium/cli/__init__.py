@@ -16,18 +16,20 @@ from harmonium.cli import study
 from harmonium.cli.bench import bench
 from harmonium.cli.bisect import bisect
 from harmonium.cli.compare import compare
+from harmonium.cli.doctor import doctor
+from harmonium.cli.examples import add_examples
 from harmonium.cli.generate import generate
 from harmonium.cli.listing import list_algorithms, list_models, list_problems
 from harmonium.cli.optimize import optimize
 from harmonium.cli.report import report
 from harmonium.cli.solve import solve
 from harmonium.cli.terminal import complain
+from harmonium.extras import MissingExtraError
 from harmonium.interrupts import plain_interrupts
 from harmonium.specs import SpecError
 
 app = typer.Typer(
     help="Optimise functions of bits by learning what good solutions look like.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -43,6 +45,8 @@ app.command("problems")(list_problems)
 app.command("models")(list_models)
 app.command("algorithms")(list_algorithms)
 app.command("bench")(bench)
+app.command("doctor")(doctor)
+add_examples(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -71,6 +75,7 @@ def execute(arguments: Sequence[str]) -> int:
             code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
     except (
         SpecError,
+        MissingExtraError,
         TyperException,
         OSError,
         MemoryError,
@@ -92,7 +97,7 @@ _INTERRUPTED = 130
 def _explain(error: BaseException) -> tuple[str, int]:
     """Return the message of an error, and the exit code."""
     match error:
-        case SpecError():
+        case SpecError() | MissingExtraError():
             return str(error), 2
         case TyperException():  # the bare command has shown its help, and has no message
             return _redirect(error) or error.format_message(), 2

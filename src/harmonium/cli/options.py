@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from harmonium.extras import find_missing, missing_error
 from harmonium.instances import FORMATS
 from harmonium.specs import SpecError
 from harmonium.studies.engines import ENGINES
@@ -393,5 +394,7 @@ StoreArgument = Annotated[
 
 def check_report(path: Path | None) -> None:
     """Raise if a report could not be written, before anything is run."""
+    if path is not None and find_missing("report"):
+        raise missing_error("report", "reports")
     if path is not None and (path.is_dir() or not path.parent.is_dir()):
         raise SpecError(f"--report is {path}; expected a file in an existing folder")

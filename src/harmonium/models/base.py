@@ -24,7 +24,16 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Interactions:
-    """How strongly a fitted model couples each pair of bits."""
+    """How strongly a fitted model couples each pair of bits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from harmonium import Interactions
+    >>> strengths = np.array([[0.0, 0.9, 0.0], [0.9, 0.0, 0.1], [0.0, 0.1, 0.0]])
+    >>> Interactions(strengths, threshold=0.5).pairs.astype(int).tolist()
+    [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    """
 
     strengths: Matrix
     """(length, length), 0 where two bits are not coupled. In a directed model [i, j] is i → j."""
@@ -52,6 +61,16 @@ class Fitted(Protocol):
     - ``weights() -> array (length, units)``: the weights between bits and hidden units.
 
     A `sample` that takes long may have a parameter ``check``, a function to call between its steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import harmonium as hm
+    >>> parents = np.array([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1]], dtype=np.uint8)
+    >>> rng = np.random.default_rng(1)
+    >>> fitted = hm.BOA().fit(parents, rng)
+    >>> fitted.sample(5, rng).shape
+    (5, 3)
     """
 
     @property
@@ -64,7 +83,27 @@ class Fitted(Protocol):
 
 @dataclass(frozen=True)
 class Model(Spec, ABC):
-    """Base class of the models: a spec whose fields are hyperparameters."""
+    """Base class of the models: a spec whose fields are hyperparameters.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import harmonium as hm
+    >>> @dataclass(frozen=True)
+    ... class Copies(hm.Model):
+    ...     def fit(self, parents, rng, previous=None):
+    ...         return FittedCopies(parents)
+    >>> class FittedCopies:
+    ...     facts = {}
+    ...
+    ...     def __init__(self, parents):
+    ...         self.parents = parents
+    ...
+    ...     def sample(self, count, rng):
+    ...         return rng.permuted(rng.choice(self.parents, count), axis=0)
+    >>> hm.run(hm.OneMax(length=20), hm.EDA(Copies(), population=200), seed=1).solved
+    True
+    """
 
     replacement: ClassVar[Replacement] = "keep-parents"
     """The replacement that suits the model best: what `EDA(replacement="auto")` uses."""

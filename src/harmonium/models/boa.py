@@ -19,7 +19,15 @@ from harmonium.seeds import draw_key
 
 @dataclass(frozen=True)
 class BOA(Model):
-    """A Bayesian network: edges are added as long as one increases the BIC of the parents."""
+    """A Bayesian network: edges are added as long as one increases the BIC of the parents.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> result = hm.run(hm.Trap(length=20, order=5), hm.EDA(hm.BOA(), population=400), seed=1)
+    >>> result.solved, result.fun
+    (True, 20.0)
+    """
 
     name: ClassVar[str] = "boa"
     growing_replacement: ClassVar[Replacement | None] = "worst"

@@ -39,7 +39,15 @@ from harmonium.seeds import draw_key
 
 @dataclass(frozen=True)
 class RBM(Model):
-    """A restricted Boltzmann machine trained by contrastive divergence."""
+    """A restricted Boltzmann machine trained by contrastive divergence.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> result = hm.run(hm.OneMax(length=20), hm.EDA(hm.RBM(gibbs_steps=5), population=100), seed=1)
+    >>> result.solved, result.label
+    (True, 'rbm:gibbs_steps=5')
+    """
 
     name: ClassVar[str] = "rbm"
     replacement: ClassVar[Replacement] = "rtr"
@@ -184,7 +192,15 @@ class RBM(Model):
 
 @dataclass(frozen=True)
 class PaperRBM(RBM):
-    """The RBM of the paper; docs/paper.md explains what the paper leaves open."""
+    """The RBM of the paper; docs/paper.md explains what the paper leaves open.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> paper, ours = hm.PaperRBM(), hm.RBM()
+    >>> paper.connections, ours.connections
+    ('all', 'correlated')
+    """
 
     name: ClassVar[str] = "rbm-paper"
     replacement: ClassVar[Replacement] = "keep-parents"

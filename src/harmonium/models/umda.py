@@ -16,7 +16,14 @@ _BLOCK = 1024
 
 @dataclass(frozen=True)
 class UMDA(Model):
-    """Every bit is drawn independently, with its frequency among the parents."""
+    """Every bit is drawn independently, with its frequency among the parents.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> hm.run(hm.OneMax(length=20), hm.EDA(hm.UMDA(), population=100), seed=1).solved
+    True
+    """
 
     name: ClassVar[str] = "umda"
 

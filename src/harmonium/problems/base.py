@@ -20,6 +20,20 @@ class Problem(Protocol):
 
     A problem may also have `structure`, the groups of bits that interact; reports then show how
     much of it a model has learned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import harmonium as hm
+    >>> class Changes:
+    ...     length, optimum = 16, 15.0
+    ...
+    ...     def __call__(self, bits):
+    ...         return (bits[:, 1:] != bits[:, :-1]).sum(axis=1).astype(float)
+    >>> isinstance(Changes(), hm.Problem)
+    True
+    >>> hm.run(Changes(), hm.Pyramid(), seed=1).solved
+    True
     """
 
     @property
@@ -36,7 +50,23 @@ class Problem(Protocol):
 
 @dataclass(frozen=True)
 class ProblemSpec(Spec, ABC):
-    """Base class of the problems that come with harmonium: a spec that is a problem."""
+    """Base class of the problems that come with harmonium: a spec that is a problem.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import harmonium as hm
+    >>> @dataclass(frozen=True)
+    ... class Pairs(hm.ProblemSpec):
+    ...     @property
+    ...     def optimum(self):
+    ...         return self.length // 2
+    ...
+    ...     def evaluate(self, bits):
+    ...         return (bits[:, ::2] * bits[:, 1::2]).sum(axis=1).astype(float)
+    >>> Pairs(length=6)([[1, 1, 1, 0, 0, 0]]).tolist()
+    [1.0]
+    """
 
     length: Length
 

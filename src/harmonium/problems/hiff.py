@@ -11,7 +11,15 @@ from harmonium.problems.base import ProblemSpec, Structure
 
 @dataclass(frozen=True)
 class HIFF(ProblemSpec):
-    """Every block of 1, 2, 4, … equal bits adds its size to the fitness."""
+    """Every block of 1, 2, 4, … equal bits adds its size to the fitness.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> problem = hm.HIFF(length=4)
+    >>> problem([[0, 0, 1, 1], [1, 1, 1, 1]]).tolist(), problem.optimum
+    ([8.0, 12.0], 12.0)
+    """
 
     name: ClassVar[str] = "hiff"
 

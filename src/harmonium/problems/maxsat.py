@@ -15,7 +15,15 @@ from harmonium.problems.base import ProblemSpec, Structure
 
 @dataclass(frozen=True)
 class MaxSat(ProblemSpec):
-    """The number of satisfied clauses, each of three random bits; all can be satisfied."""
+    """The number of satisfied clauses, each of three random bits; all can be satisfied.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> problem = hm.MaxSat(length=10, clauses=40)
+    >>> problem([[0] * 10, [1] * 10]).tolist(), problem.optimum
+    ([32.0, 37.0], 40.0)
+    """
 
     name: ClassVar[str] = "maxsat"
 

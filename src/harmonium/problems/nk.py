@@ -16,7 +16,15 @@ from harmonium.problems.base import ProblemSpec, Structure
 
 @dataclass(frozen=True)
 class NK(ProblemSpec):
-    """The mean of one random table for each bit, indexed by that bit and k neighbours."""
+    """The mean of one random table for each bit, indexed by that bit and k neighbours.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> problem = hm.NK(length=12, k=3, instance=7)
+    >>> round(problem.optimum, 3), problem([[0] * 12]).round(3).tolist()
+    (0.773, [0.537])
+    """
 
     name: ClassVar[str] = "nk"
 

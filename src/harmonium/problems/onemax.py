@@ -11,7 +11,15 @@ from harmonium.problems.base import ProblemSpec
 
 @dataclass(frozen=True)
 class OneMax(ProblemSpec):
-    """The number of ones; the bits are independent."""
+    """The number of ones; the bits are independent.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> problem = hm.OneMax(length=4)
+    >>> problem([[0, 1, 0, 1], [1, 1, 1, 1]]).tolist(), problem.optimum
+    ([2.0, 4.0], 4.0)
+    """
 
     name: ClassVar[str] = "onemax"
 

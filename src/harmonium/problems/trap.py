@@ -18,6 +18,15 @@ class Trap(ProblemSpec):
 
     With a `distance` each block has an attractor of its own instead of all zeros, and an optimum
     that differs from it in so many bits instead of in all; both are random.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> problem = hm.Trap(length=10, order=5)
+    >>> problem([[0] * 10, [1] + [0] * 9, [1] * 10]).tolist(), problem.optimum
+    ([8.0, 7.0, 10.0], 10.0)
+    >>> problem.structure
+    ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9))
     """
 
     name: ClassVar[str] = "trap"

@@ -2,6 +2,11 @@
 
 from pathlib import Path
 
+from harmonium.extras import find_missing, missing_error
+
+if find_missing("report"):
+    raise missing_error("report", "reports and charts")
+
 from harmonium.reports.figures import Format
 from harmonium.reports.learned import Learning
 from harmonium.reports.page import render, write_page

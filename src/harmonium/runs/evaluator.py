@@ -31,6 +31,15 @@ class EvaluationError(ValueError):
         What happened, and what was expected.
     hint : str
         What to do about it; empty if nothing.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> try:
+    ...     hm.maximize(lambda bits: 1 / int(bits.sum()), 4, seed=1)
+    ... except hm.EvaluationError as error:
+    ...     print(error.x, error.result is not None)
+    [0 0 0 0] True
     """
 
     x: Row | None = None

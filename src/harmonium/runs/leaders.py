@@ -14,7 +14,15 @@ MAX_LEADERS = 10
 
 
 class Solution(NamedTuple):
-    """One of the best solutions of a run."""
+    """One of the best solutions of a run.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> result = hm.maximize(sum, 6, seed=1)
+    >>> [(str(one.x), one.fun) for one in result.solutions[:2]]
+    [('[1 1 1 1 1 1]', 6.0), ('[1 1 1 1 0 1]', 5.0)]
+    """
 
     x: Row
     """Its bits, shape (length,)."""

@@ -24,7 +24,19 @@ MAX_SHOWN_BITS = 200
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The outcome of one run; `print` shows one fact a line."""
+    """The outcome of one run; `print` shows one fact a line.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> result = hm.maximize(lambda bits: bits.sum(), length=20, seed=1, target=20)
+    >>> result.fun, result.success, result.calls <= result.evaluations
+    (20.0, True, True)
+    >>> print(str(result).splitlines()[1])
+          fun: 20, the largest found
+    >>> len(result.solutions), result.solutions[0].fun
+    (10, 20.0)
+    """
 
     x: Row
     """The best bits found, shape (length,)."""

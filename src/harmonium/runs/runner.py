@@ -38,18 +38,18 @@ class Runner:
 
     Parameters
     ----------
-    algorithm : Algorithm
-        How to search.
-    space : Space
-        The valid rows.
-    seed : int
-        Seed of the search.
+    algorithm, space, seed, stop
+        How to search, the valid rows, the seed of the search, and when to end.
     evaluator : Evaluator
         What is maximised, and the target.
-    stop : Stop
-        When to end.
     initial : Bits, optional
         Known solutions, evaluated first; shape (rows, length).
+
+    Examples
+    --------
+    >>> import harmonium as hm  # a callback gets the runner
+    >>> hm.maximize(sum, 20, seed=1, callback=lambda runner: runner.best >= 15).message
+    'the callback stopped the search'
     """
 
     def __init__(

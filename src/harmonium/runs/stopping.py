@@ -84,6 +84,14 @@ class Stop(Spec):
         Function calls, never exceeded; rows served from a cache are free.
     max_cpu_seconds, max_seconds : float, optional
         CPU time of all phases, and time on the clock.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> stop = hm.Stop(max_evaluations=500)
+    >>> result = hm.run(hm.Trap(length=30, order=5), hm.Pyramid(), stop=stop, seed=1)
+    >>> result.evaluations, result.stopped_by
+    (500, 'evaluations')
     """
 
     name: ClassVar[str] = "stop"

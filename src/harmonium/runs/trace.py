@@ -14,7 +14,16 @@ MAX_TRACE_ROWS = 1000
 
 @dataclass(frozen=True)
 class Step:
-    """One row of a trace: where a run was when all asked rows were told."""
+    """One row of a trace: where a run was when all asked rows were told.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> result = hm.run(hm.OneMax(length=20), hm.EDA("umda", population=40), seed=1)
+    >>> first, last = result.trace[0], result.trace[-1]
+    >>> first.evaluations, first.best, last.generation, last.best
+    (40, 16.0, 7, 20.0)
+    """
 
     step: int
     """Number of batches before this one."""

@@ -21,7 +21,22 @@ Integers = NDArray[np.int64]
 
 
 class Interaction(NamedTuple):
-    """Two bits that interact."""
+    """Two bits that interact.
+
+    Parameters
+    ----------
+    one, other : int
+        The two bits.
+    strength : float or None
+        How strongly they interact.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> pair = hm.Interaction(one=0, other=3, strength=0.5)
+    >>> pair.other, pair.strength
+    (3, 0.5)
+    """
 
     one: int
     other: int

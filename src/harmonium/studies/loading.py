@@ -82,7 +82,7 @@ class StudyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_study(path: str | Path) -> Study:
-    """Read a study file.
+    r"""Read a study file.
 
     Parameters
     ----------
@@ -97,6 +97,15 @@ def load_study(path: str | Path) -> Study:
     ------
     SpecError
         If the file cannot be read or a key is invalid; the message names file and key.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from harmonium.studies import load_study
+    >>> family = "[[problems]]\nproblem = 'trap:order=4'\nsizes = [8, 12]\nruns = 2\n"
+    >>> size = Path("traps.toml").write_text(f"name = 'traps'\nmodels = ['boa']\n{family}")
+    >>> load_study("traps.toml").name
+    'traps'
     """
     path = Path(path)
     try:

@@ -21,7 +21,19 @@ from harmonium.studies.trajectories import Trajectory, read_trajectories
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a study has found so far; made by `Study.run` and `read_study`."""
+    """What a study has found so far; made by `Study.run` and `read_study`.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> family = hm.Family("onemax", sizes=[10], runs=2)
+    >>> study = hm.Study("rows", [family], {"umda": hm.EDA("umda", population=40)}, hm.Runs())
+    >>> result = study.run("rows.db", engine="serial")
+    >>> [(row.size, row.name, row.state, row.runs) for row in result.rows]
+    [(10, 'umda', 'done', 2)]
+    >>> len(result.trajectories), len(result.to_frame("trials"))
+    (2, 2)
+    """
 
     study: Study
     path: Path
@@ -128,6 +140,15 @@ def read_study(path: str | Path) -> StudyResult:
     ------
     StoreError
         If the file is not the store of a study, or custom modules cannot be imported.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> family = hm.Family("onemax", sizes=[10], runs=2)
+    >>> study = hm.Study("read", [family], {"umda": hm.EDA("umda", population=40)}, hm.Runs())
+    >>> done = study.run("read.db", engine="serial")
+    >>> hm.read_study("read.db").rows[0].runs
+    2
     """
     with Store.open(Path(path)) as store, uncollected():
         study, walks = read_walks(store)

@@ -33,7 +33,17 @@ LAW_METRICS: Final[tuple[Metric, ...]] = (
 
 @dataclass(frozen=True)
 class Law:
-    """value = factor·n^exponent, for one problem family, algorithm and metric."""
+    """value = factor·n^exponent, for one problem family, algorithm and metric.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> family = hm.Family("onemax", sizes=[8, 16, 32], runs=4)
+    >>> study = hm.Study("law", [family], {"pyramid": hm.Pyramid()}, hm.Runs())
+    >>> laws = study.run("law.db", engine="serial").laws
+    >>> [(law.metric, law.exponent.mean > 0) for law in laws][:1]
+    [('evaluations', True)]
+    """
 
     family: str
     name: str

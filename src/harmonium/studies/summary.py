@@ -45,7 +45,19 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Row:
-    """One problem size and algorithm: what was found over all its instances and runs."""
+    """One problem size and algorithm: what was found over all its instances and runs.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> family = hm.Family("onemax", sizes=[10], runs=4)
+    >>> study = hm.Study("row", [family], {"pyramid": hm.Pyramid()}, hm.Runs())
+    >>> row = study.run("row.db", engine="serial").rows[0]
+    >>> row.solved, row.success_rate
+    (4, 1.0)
+    >>> row.estimate("evaluations").mean > 0
+    True
+    """
 
     family: str
     size: int
