@@ -28,7 +28,7 @@ from harmonium import (
     Trap,
 )
 from harmonium.models import MODELS, Model
-from harmonium.problems import PROBLEMS, ProblemSpec
+from harmonium.problems import PBO, PROBLEMS, ProblemSpec
 from harmonium.registry import Registry
 from harmonium.specs import (
     FieldInfo,
@@ -66,6 +66,12 @@ PROBLEM_STRATEGIES: dict[str, st.SearchStrategy[ProblemSpec]] = {
     ),
     "file": st.builds(
         FileProblem, path=st.just(SMALL_FILE), format=st.sampled_from(["auto", "cnf"])
+    ),
+    "ioh": st.builds(
+        PBO,
+        function=st.sampled_from([1, 2, 4, 9, 11]),
+        length=st.integers(20, 200),
+        instance=st.integers(1, 100),
     ),
     "hiff": st.builds(lambda levels: HIFF(2**levels), st.integers(1, 19)),
     "nk": st.builds(

@@ -595,7 +595,3 @@ def test_a_plan_of_runs_leaves_the_algorithms_as_they_are() -> None:
     )
     assert fixed.stop == Stop(max_evaluations=500)
     assert {trial.algorithm for trial in fixed.trials()} == {EDA(BOA(), population=20)}
-
-
-def test_a_study_file_keeps_its_text_for_display() -> None:
-    assert read(TOP + ONEMAX).definition == TOP + ONEMAX

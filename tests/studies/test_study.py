@@ -286,3 +286,7 @@ def test_a_text_may_be_a_model_or_an_algorithm(tmp_path: Path) -> None:
         assert parse_algorithm(f"{name}:Mine").to_dict()["model"]["name"] == f"{name}:Mine"
         with pytest.raises(SpecError, match=f"^{name}:np: "):
             parse_algorithm(f"{name}:np")
+
+
+def test_a_study_file_keeps_its_text_for_display() -> None:
+    assert parse_study(TOML, Path()).definition == TOML

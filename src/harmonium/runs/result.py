@@ -118,8 +118,8 @@ class Result:
         --------
         >>> import harmonium as hm
         >>> result = hm.maximize(lambda bits: 3 * bits[0] * bits[1] + bits.sum(), 30, seed=1)
-        >>> result.interactions
-        [Interaction(one=0, other=1, strength=0.75)]
+        >>> [(pair.one, pair.other, round(pair.strength, 6)) for pair in result.interactions]
+        [(0, 1, 0.75)]
         """
         if self.function is not None:
             return self.function.interactions

@@ -8,6 +8,7 @@ It looks on while a search climbs, then asks for rows of its own, in stages:
     probe   if it is not, values are all different, and few bits interact: which do?
     rows    random rows, until all terms that the interactions allow are known
     check   the best row of the learned function: does it have the value that was predicted?
+    confirm random rows, after a walk: do they?
     known   the function is known
     done    nothing more is learned
 """
@@ -27,7 +28,7 @@ from harmonium.structure.probing import Probe
 from harmonium.structure.records import Effects, Integers, Rows
 from harmonium.structure.terms import Normal, drop_zeros, flip_groups, has_order_two
 
-Stage = Literal["watch", "order", "walk", "probe", "rows", "check", "known", "done"]
+Stage = Literal["watch", "order", "walk", "probe", "rows", "check", "confirm", "known", "done"]
 
 TOLERANCE = 1e-7
 """Difference up to which two values are the same, as a share of the range of all values seen:
@@ -37,8 +38,8 @@ ORDER_TESTS = 3
 """How often a function must look like one of single bits and pairs, if effects are often the same:
 in such functions larger terms are often hidden. (HIFF of 64 bits passes one test in 20 of 100.)"""
 
-MIN_CONFIRMING = 32
-"""Rows that a function of pairs must predict before it is known."""
+MIN_PREDICTED = 64
+"""Random rows that a function of pairs must predict before it is known, at least."""
 
 MIN_OBSERVED = 10
 """Pairs of effects on which an estimate of the share of interacting bits must rest."""
@@ -89,8 +90,8 @@ class Scout:
         """Whether its best row had the value that was predicted."""
         self.tests = 0
         """Tests of the order so far."""
-        self.confirming = 0
-        """Passes of the walk that a function must still predict to be known."""
+        self.promising = False
+        """Whether a function of pairs has predicted all rows, and has to be confirmed."""
         self.candidate: Bits | None = None
         """The best row of the learned function, to be checked."""
         self._last_row = np.zeros(space.length, dtype=np.uint8)
@@ -129,9 +130,14 @@ class Scout:
         return self.stage not in ("watch", "known", "done")
 
     @property
+    def _held_back(self) -> int:
+        """Number of random rows that are predicted before they are used."""
+        return max(MIN_PREDICTED // 2, len(self.free) // 2)
+
+    @property
     def certain(self) -> bool:
         """Whether the function has predicted every row so far."""
-        return self.verified or self.confirming > 0 or not self.passes
+        return self.verified or self.promising or not self.passes
 
     @property
     def tolerance(self) -> float:
@@ -164,7 +170,7 @@ class Scout:
             return self._walk()
         if self.stage == "probe":
             return self._probe.propose()
-        if self.stage == "rows":
+        if self.stage in ("rows", "confirm"):
             return self.space.sample(self.wanted, self._rng("rows", self.batches))
         return np.array([self.candidate], dtype=np.uint8)
 
@@ -174,6 +180,8 @@ class Scout:
             self._check(bits, fitness)
         elif self.stage == "rows":
             self._receive_rows(bits, fitness)
+        elif self.stage == "confirm":
+            self._confirm(bits, fitness)
         else:
             self.rows.add(bits, fitness)
             if self.stage == "order":
@@ -229,9 +237,7 @@ class Scout:
         self.effects.add(before, which, np.diff(values))
         self._last_row, self._last_value = bits[-1].copy(), float(fitness[-1])
         self.passes += 1
-        if self.confirming:
-            self._confirm(bits)
-        elif self.passes >= self.next_fit:
+        if self.passes >= self.next_fit:
             self._fit()
 
     def _fit(self) -> None:
@@ -244,7 +250,7 @@ class Scout:
         wrong = np.abs(predict(design, fit) - design.half).max() > self.tolerance
         function = make_polynomial(fit, self.rows)
         if not wrong and 2 * unknown <= self.effects.count and self._predicts_all(function):
-            self.confirming = -(-MIN_CONFIRMING // len(self.free))
+            self.promising = True
             self._ask_best_of(function)
         elif self.passes >= self.last_passes:
             self.stage = "done"
@@ -254,13 +260,13 @@ class Scout:
             if (function(self.rows.bits) - values).std() <= GOOD_GUESS * values.std():
                 self._ask_best_of(function)
 
-    def _confirm(self, bits: Bits) -> None:
-        """See whether a function that was right so far has predicted another pass of the walk."""
-        self.confirming -= 1
-        if self.function is None or not self._predicts_all(self.function):
-            self.confirming = 0
-        elif self.confirming == 0:
-            self.stage, self.verified = "known", True
+    def _confirm(self, bits: Bits, fitness: Fitness) -> None:
+        """See whether a function that was right so far has predicted random rows."""
+        self.batches += 1
+        self.rows.add(bits, fitness)
+        self.promising = False
+        self.verified = self.function is not None and self._predicts_all(self.function)
+        self.stage = "known" if self.verified else "walk"
 
     def _predicts_all(self, function: Polynomial) -> bool:
         return function.predicts(self.rows.bits, self.rows.fitness, self.tolerance)
@@ -285,7 +291,7 @@ class Scout:
             return
         self._normal.add(self.rows.bits, self.rows.fitness)
         count = len(self.free)
-        missing = len(self._normal.terms) + count // 2 - int(WORTH * self.rows.count)
+        missing = len(self._normal.terms) + self._held_back - int(WORTH * self.rows.count)
         self.wanted = max(count, missing)
         self.stage = "rows"
 
@@ -298,7 +304,7 @@ class Scout:
         """Add random rows; those of the last batches are predicted before they are used."""
         self.batches += 1
         count, terms = len(self.free), len(self._normal.terms)
-        new = len(bits) - min(len(bits), count // 2)
+        new = len(bits) - min(len(bits), self._held_back)
         self._normal.add(bits[:new], fitness[:new])
         function = self._normal.solve()
         self.rows.add(bits, fitness)
@@ -308,7 +314,7 @@ class Scout:
                 self._ask_best_of(function)
                 return
         self._normal.add(bits[new:], fitness[new:])
-        self.wanted = max(count // 2, terms // 20)
+        self.wanted = max(self._held_back, terms // 20)
         if self._normal.count > 1.5 * terms + 4 * count:
             if self.probes < MAX_PROBES:
                 self._start_probe()
@@ -328,9 +334,9 @@ class Scout:
             self.verified = right
             self.stage = "known" if right else "done"
             return
-        self.stage = "walk"
-        if not right:
-            self.confirming = 0
+        self.promising &= right
+        self.stage = "confirm" if self.promising else "walk"
+        self.wanted = max(MIN_PREDICTED, len(self.free))
 
     def save(self) -> Snapshot:
         """Return the state."""
@@ -382,7 +388,7 @@ _FACTS = {
     "share": float,
     "verified": bool,
     "tests": int,
-    "confirming": int,
+    "promising": bool,
     "probes": int,
     "passes": int,
     "next_fit": int,
