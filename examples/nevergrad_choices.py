@@ -1,4 +1,7 @@
-"""Optimise choices that nevergrad describes: the same function with both libraries.
+"""Choices that nevergrad describes
+================================
+
+Optimise choices that nevergrad describes: the same function with both libraries.
 
 A parametrization of nevergrad becomes a space of harmonium: its choices by their places.
 """

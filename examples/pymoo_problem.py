@@ -1,4 +1,8 @@
-"""Optimise a problem of pymoo with harmonium, and with pymoo's genetic algorithm."""
+"""A problem of pymoo
+==================
+
+Optimise a problem of pymoo with harmonium, and with pymoo's genetic algorithm.
+"""
 
 import numpy as np
 from pymoo.algorithms.soo.nonconvex.ga import GA

@@ -84,8 +84,8 @@ def maximize(
         Whether the function takes all rows at once, which is faster.
     algorithm : Algorithm or str, optional
         How to search: an algorithm, or a text such as "pyramid:newcomers=16" or
-        "module:Class:field=value". By default a `Pyramid`, or an EDA where `model` or `population`
-        is given.
+        "module:Class:field=value". By default `Structure`, a pyramid that learns the function where
+        it can, or an EDA where `model` or `population` is given.
     model : Model or str
         Search with an EDA and this model, such as "rbm", "boa:max_parents=4" or ``RBM()``. "auto"
         with a `population` is BOA up to 1,000 bits and UMDA beyond.

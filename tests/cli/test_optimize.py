@@ -65,7 +65,7 @@ def test_a_function_is_maximised_or_minimised(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("mine:difference: 12 bits\n")
     assert "algorithm seed best evaluations calls CPU s" in " ".join(done.stdout.split())
-    assert re.search(r"^ *pyramid +1 +6 ", done.stdout, re.M)
+    assert re.search(r"^ *structure +1 +6 ", done.stdout, re.M)
     assert done.stdout.endswith("best bits: 111111000000\n")
     assert max(map(len, done.stdout.splitlines())) <= 80
     lowest = optimize(folder, *DIFFERENCE, "--minimize", "--target", "-6")

@@ -28,17 +28,18 @@ def test_the_model_depends_on_the_number_of_bits(length: int, label: str) -> Non
     assert algorithm == hm.Options(model=label, population=40).make_algorithm(length)
 
 
-def test_the_default_is_a_pyramid() -> None:
-    assert hm.Options().make_algorithm(20) == hm.Pyramid()
+def test_the_default_is_a_pyramid_that_learns_unless_there_is_noise() -> None:
+    assert hm.Options().make_algorithm(20) == hm.Structure()
+    assert hm.Options(noise=True).make_algorithm(20) == hm.Pyramid()
     result = hm.maximize(weigh, 20, seed=1, max_calls=80)
-    assert_same(result, hm.maximize(weigh, 20, algorithm="pyramid", seed=1, max_calls=80))
+    assert_same(result, hm.maximize(weigh, 20, algorithm="structure", seed=1, max_calls=80))
 
 
 @pytest.mark.parametrize("workers", [2, 8, 20])
 def test_a_pyramid_keeps_all_workers_busy(workers: int) -> None:
     with ThreadPoolExecutor(workers) as executor:
         pyramid = hm.Options(executor=executor).make_algorithm(20)
-    assert pyramid == hm.Pyramid(newcomers=max(8, workers), first_newcomers=workers)
+    assert pyramid == hm.Structure(newcomers=max(8, workers), first_newcomers=workers)
 
 
 def test_how_long_a_call_takes_changes_nothing() -> None:
@@ -83,7 +84,7 @@ def test_a_model_has_the_replacement_that_suits_growing_populations(
     assert (str(algorithm.model), algorithm.replacement) == (text, replacement)
 
 
-@pytest.mark.parametrize("text", ["", "ga", "boa:parents=4", "rbm:rate=x"])
+@pytest.mark.parametrize("text", ["", "cga", "boa:parents=4", "rbm:rate=x"])
 def test_an_unknown_model_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=text.partition(":")[0] or "unknown model ''"):
         hm.Options(model=text).make_algorithm(20)

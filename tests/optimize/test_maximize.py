@@ -21,7 +21,7 @@ def test_a_function_and_a_length_are_enough() -> None:
     assert result.x.tolist() == [1] * LENGTH
     assert (result.fun, result.success) == (LENGTH, True)
     assert result.calls == len(function.rows) == function.distinct
-    assert result.message == "many independent attempts ended at the same best value"
+    assert result.message == "the function was learned, and its best solution was found"
 
 
 def test_the_result_describes_the_run() -> None:

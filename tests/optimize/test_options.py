@@ -52,7 +52,7 @@ def test_a_model_is_given_as_text_or_object() -> None:
         ({"max_calls": np.nan}, ValueError, "max_calls is nan; expected a whole nu"),
         ({"max_evaluations": 0}, ValueError, "max_evaluations is 0; expected a whole number abo"),
         ({"max_evaluations": 1.5}, ValueError, "max_evaluations is 1.5; expected a whole numb"),
-        ({"model": "ga"}, ValueError, "unknown model 'ga'; known: "),
+        ({"model": "cga"}, ValueError, "unknown model 'cga'; known: "),
         ({"model": "boa:parents=4"}, ValueError, "boa"),
         ({"checkpoint": "no/run.ckpt"}, FileNotFoundError, "checkpoint is no/run.ckpt; expected"),
         ({"checkpoint": "."}, FileNotFoundError, "checkpoint is ., a folder; expected a file"),
@@ -167,7 +167,7 @@ def test_an_algorithm_of_the_user_is_found_by_its_path() -> None:
     ("options", "error", "message"),
     [
         ({"algorithm": "ga"}, ValueError, "unknown algorithm 'ga'; known: eda, "),
-        ({"algorithm": "eda:model=ga"}, ValueError, "unknown model 'ga'; known: "),
+        ({"algorithm": "eda:model=cga"}, ValueError, "unknown model 'cga'; known: "),
         ({"algorithm": "no.such:Class"}, ValueError, "no module"),
         ({"algorithm": "tests.functions:Calls"}, ValueError, "is not an algorithm; expected a su"),
         ({"algorithm": 5}, TypeError, "algorithm is 5; expected an Algorithm or its text"),

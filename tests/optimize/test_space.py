@@ -169,7 +169,7 @@ def test_a_page_shows_values(tmp_path: Path) -> None:
     hm.maximize(score, space=space, seed=1, max_calls=60).report(path)
     text = path.read_text("utf-8")
     assert "The best values" in text
-    assert "4 variables, pyramid, seed 1" in text
+    assert "4 variables, structure, seed 1" in text
     assert "<td>layers</td>" in text.replace(' class="text"', "")
     assert "<i>" not in text
 

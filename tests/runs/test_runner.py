@@ -92,6 +92,10 @@ ENDS: dict[Reason, tuple[Callable[[], Runner], int | None]] = {
         lambda: make_runner(hm.Pyramid(), Stop(max_generations=None, confirmations=3)),
         None,
     ),
+    "learned": (
+        lambda: make_runner(hm.Structure(), Stop(max_generations=None, confirmations=10**6)),
+        None,
+    ),
     "stagnation": (
         lambda: make_runner(
             stop=Stop(max_generations=None, patience=None, stagnation=0.005), function=constant

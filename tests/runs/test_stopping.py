@@ -114,7 +114,7 @@ def test_of_several_reasons_the_first_in_the_list_is_reported() -> None:
     assert set(limits) == set(NEVER)
     state: dict[str, Any] = {"generation": 2, "evaluations": 12, "cpu_seconds": 2.0, "seconds": 2.0}
     state["confirmations"] = 1
-    reasons = [check(limits, **state, converged=True)]
+    reasons = [check(limits, **state, converged=True), check(limits, **state, learned=True)]
     while limits:
         reasons.append(check(limits, **state))
         del limits[next(iter(limits))]

@@ -286,7 +286,7 @@ WRONG = {
     "unknown problem": (
         TOP + PROBLEM + 'problem = "onemx"\nsizes = [20]',
         "problems[0].problem: unknown problem 'onemx'; known: onemax, trap, nk, hiff, maxsat, "
-        "ising, file, or module:name",
+        "ising, file, ioh, or module:name",
     ),
     "unknown field of a problem": (
         TOP + PROBLEM + 'problem = "trap:ordr=5"\nsizes = [20]',

@@ -289,4 +289,4 @@ def test_a_text_may_be_a_model_or_an_algorithm(tmp_path: Path) -> None:
 
 
 def test_a_study_file_keeps_its_text_for_display() -> None:
-    assert parse_study(TOML, Path()).definition == TOML
+    assert parse_study(TOML, "twins.toml").definition == TOML

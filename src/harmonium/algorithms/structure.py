@@ -92,8 +92,7 @@ class StructureSearch(PyramidSearch):
         """Give rows to whom they belong; the scout looks on while it learns."""
         if not self._scouting:
             if self.scout.learning:
-                self.scout.see(bits, fitness)
-                self.scout.see_effects(*self.measure_effects(bits, fitness))
+                self.scout.see(bits, fitness, self.measure_effects(bits, fitness))
             super().receive(bits, fitness)
             return
         checked = self.scout.stage == "check"

@@ -14,6 +14,7 @@ EXAMPLES: Final = {
     "study export": "study export quick.db --what summary -o summary.csv",
     "study watch": "study watch quick.db --open",
     "bisect": "bisect trap:length=20,order=5 --model boa --runs 5",
+    "compare": "compare trap:length=20,order=5 --models rbm,boa,tree",
     "report": "report quick.db -o quick.html --figures figures",
     "generate": "generate maxsat:length=50,clauses=200 -o planted.cnf",
     "problems": "problems",

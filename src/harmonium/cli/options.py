@@ -55,7 +55,7 @@ AlgorithmOption = Annotated[
     str | None,
     typer.Option(
         help="name:field=value,… (see `harmonium algorithms`), or module:Class:field=value,…",
-        show_default="pyramid; an EDA with --model or --population",
+        show_default="structure; an EDA with --model or --population",
         metavar="TEXT",
     ),
 ]

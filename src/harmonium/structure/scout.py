@@ -22,6 +22,22 @@ from harmonium.bits import Bits, Fitness
 from harmonium.seeds import stream
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
+from harmonium.structure.limits import (
+    GOOD_GUESS,
+    MAX_LENGTH,
+    MAX_PASSES,
+    MAX_PROBES,
+    MAX_SHARE,
+    MAX_TERMS_PER_BIT,
+    MAX_VALUE,
+    MIN_DISTINCT,
+    MIN_LENGTH,
+    MIN_OBSERVED,
+    MIN_PREDICTED,
+    ORDER_TESTS,
+    TOLERANCE,
+    WORTH,
+)
 from harmonium.structure.pairs import fit_pairs, make_design, make_polynomial, predict, sharpen
 from harmonium.structure.polynomial import Polynomial, list_cliques
 from harmonium.structure.probing import Probe
@@ -29,42 +45,6 @@ from harmonium.structure.records import Effects, Integers, Rows
 from harmonium.structure.terms import Normal, drop_zeros, flip_groups, has_order_two
 
 Stage = Literal["watch", "order", "walk", "probe", "rows", "check", "confirm", "known", "done"]
-
-TOLERANCE = 1e-7
-"""Difference up to which two values are the same, as a share of the range of all values seen:
-rounding and noise of 1e-9 are below, noise of 1e-3 is far above."""
-
-ORDER_TESTS = 3
-"""How often a function must look like one of single bits and pairs, if effects are often the same:
-in such functions larger terms are often hidden. (HIFF of 64 bits passes one test in 20 of 100.)"""
-
-MIN_PREDICTED = 64
-"""Random rows that a function of pairs must predict before it is known, at least."""
-
-MIN_OBSERVED = 10
-"""Pairs of effects on which an estimate of the share of interacting bits must rest."""
-
-MAX_SHARE = 0.7
-"""Share of pairs that interact, beyond which nothing is probed."""
-
-MAX_PASSES = 40
-"""Passes of the walk over all bits that may be expected to be necessary."""
-
-GOOD_GUESS = 0.3
-"""Errors of a function whose best row is worth an evaluation, as a share of the spread of all
-values."""
-
-MIN_DISTINCT = 0.95
-"""Share of bits whose effects must differ from those of all others, for probing."""
-
-MAX_TERMS_PER_BIT = 150
-"""Terms that the interactions may allow."""
-
-WORTH = 0.4
-"""What a row of a climb or a probe is worth in random rows, for terms of several bits."""
-
-MAX_PROBES = 2
-"""Walks from a row to its complement: another one finds what the first has missed."""
 
 
 class Scout:
@@ -81,7 +61,8 @@ class Scout:
     def __init__(self, space: Space, seed: int) -> None:
         self.space, self.seed = space, seed
         bounded = space.fewest > 0 or space.most < space.length or bool(space.groups)
-        self.stage: Stage = "done" if bounded or space.free.sum() < 8 else "watch"
+        possible = not bounded and MIN_LENGTH <= space.free.sum() <= MAX_LENGTH
+        self.stage: Stage = "watch" if possible else "done"
         self.rows = Rows(space.length)
         self.effects = Effects(space.length)
         self.function: Polynomial | None = None
@@ -148,13 +129,22 @@ class Scout:
     def _rng(self, part: str, number: int = 0) -> np.random.Generator:
         return stream(self.seed, f"scout {part}", number)
 
-    def see(self, bits: Bits, fitness: Fitness) -> None:
-        """Keep rows that a search has evaluated."""
-        self.rows.add(bits, fitness)
+    def see(
+        self,
+        bits: Bits,
+        fitness: Fitness,
+        effects: tuple[Bits, Integers, NDArray[np.float64]],
+    ) -> None:
+        """Keep rows that a search has evaluated, and the effects of single flips among them."""
+        if self._can_learn(fitness):
+            self.rows.add(bits, fitness)
+            self.effects.add(*effects)
 
-    def see_effects(self, rows: Bits, which: Integers, changes: NDArray[np.float64]) -> None:
-        """Keep the effects of single flips."""
-        self.effects.add(rows, which, changes)
+    def _can_learn(self, fitness: Fitness) -> bool:
+        """Give up if values are huge, as those of rows that have failed are."""
+        if np.abs(fitness).max() > MAX_VALUE:
+            self.stage = "done"
+        return self.stage != "done"
 
     def begin(self) -> None:
         """Decide whether to ask for rows, once a search has climbed."""
@@ -176,7 +166,9 @@ class Scout:
 
     def receive(self, bits: Bits, fitness: Fitness) -> None:
         """Take the fitness of all proposed rows."""
-        if self.stage == "check":
+        if not self._can_learn(fitness):
+            self.verified = False
+        elif self.stage == "check":
             self._check(bits, fitness)
         elif self.stage == "rows":
             self._receive_rows(bits, fitness)

@@ -1,0 +1,43 @@
+"""What decides whether something is learned: limits of the scout."""
+
+TOLERANCE = 1e-7
+"""Difference up to which two values are the same, as a share of the range of all values seen:
+rounding and noise of 1e-9 are below, noise of 1e-3 is far above."""
+
+ORDER_TESTS = 3
+"""How often a function must look like one of single bits and pairs, if effects are often the same:
+in such functions larger terms are often hidden. (HIFF of 64 bits passes one test in 20 of 100.)"""
+
+MAX_VALUE = 1e100
+"""Values beyond which nothing is learned: their squares are too large."""
+
+MIN_LENGTH, MAX_LENGTH = 8, 500
+"""Bits for which a function is learned: fewer are soon tried, and pairs of more take too long."""
+
+MIN_PREDICTED = 64
+"""Random rows that a function of pairs must predict before it is known, at least."""
+
+MIN_OBSERVED = 10
+"""Pairs of effects on which an estimate of the share of interacting bits must rest."""
+
+MAX_SHARE = 0.7
+"""Share of pairs that interact, beyond which nothing is probed."""
+
+MAX_PASSES = 40
+"""Passes of the walk over all bits that may be expected to be necessary."""
+
+GOOD_GUESS = 0.3
+"""Errors of a function whose best row is worth an evaluation, as a share of the spread of all
+values."""
+
+MIN_DISTINCT = 0.95
+"""Share of bits whose effects must differ from those of all others, for probing."""
+
+MAX_TERMS_PER_BIT = 150
+"""Terms that the interactions may allow."""
+
+WORTH = 0.4
+"""What a row of a climb or a probe is worth in random rows, for terms of several bits."""
+
+MAX_PROBES = 2
+"""Walks from a row to its complement: another one finds what the first has missed."""
