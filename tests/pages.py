@@ -129,7 +129,7 @@ def _list_steps(page: Path, folder: Path) -> Iterator[list[str]]:
         if block.is_script:
             script = folder / f"{page.stem}_{block.line}.py"
             script.write_text(block.text, "utf-8")
-            if following is not None and following.language == "text":
+            if following is not None and following.language == "text" and not following.file:
                 script.with_suffix(".out").write_text(following.text, "utf-8")
             yield ["python", script.name]
 

@@ -153,10 +153,14 @@ def watch(page: Any) -> list[str]:
         if not request.url.startswith(("file:", "data:", "blob:")):
             faults.append(f"request: {request.url}")
 
+    def fail(request: Any) -> None:
+        if request.failure != "net::ERR_ABORTED":  # by going on to the next page
+            faults.append(f"not found: {request.url}")
+
     page.on("console", note)
     page.on("pageerror", lambda error: faults.append(f"error: {error}"))
     page.on("request", check)
-    page.on("requestfailed", lambda request: faults.append(f"not found: {request.url}"))
+    page.on("requestfailed", fail)
     return faults
 
 
