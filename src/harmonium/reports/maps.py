@@ -131,8 +131,8 @@ def draw_weights(one: Learned, units: Units, styles: Styles) -> Chart:
         alt.Chart(make_data(values))
         .mark_rect()
         .encode(
-            x=_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
-            y=_cells(alt.Y, "bit", "bit", length),
+            x=make_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
+            y=make_cells(alt.Y, "bit", "bit", length),
             color=alt.Color(
                 "weight:Q",
                 scale=alt.Scale(
@@ -177,8 +177,8 @@ def draw_pairs(one: Learned, interactions: Interactions, styles: Styles) -> Char
         alt.Chart(make_data(values))
         .mark_rect(strokeWidth=0.8)
         .encode(
-            x=_cells(alt.X, "other", columns, len(truth)),
-            y=_cells(alt.Y, "one", rows, len(truth)),
+            x=make_cells(alt.X, "other", columns, len(truth)),
+            y=make_cells(alt.Y, "one", rows, len(truth)),
             fill=_tell_apart(alt.Fill, list(cells), (tone, BACKGROUND, TEXT)),
             stroke=_tell_apart(alt.Stroke, list(cells), (tone, GREY, TEXT)),
             tooltip=[
@@ -206,7 +206,9 @@ def _tell_apart(
     )
 
 
-def _cells(channel: type[alt.X] | type[alt.Y], field: str, title: str, count: int) -> alt.X | alt.Y:
+def make_cells(
+    channel: type[alt.X] | type[alt.Y], field: str, title: str, count: int
+) -> alt.X | alt.Y:
     """Return an axis of so many cells, labelled every tenth."""
     return channel(
         f"{field}:O",

@@ -7,6 +7,7 @@ import numpy as np
 
 from harmonium.bits import format_bits
 from harmonium.reports.figures import draw_convergence, draw_time, draw_training
+from harmonium.reports.interactions import show_interactions
 from harmonium.reports.page import Page, Section, format_time, name_file, render, write_page
 from harmonium.reports.run_parts import Run, list_environment, list_known, write_environment
 from harmonium.reports.solutions import list_ranges, show_solutions
@@ -64,6 +65,7 @@ def make_result_page(result: Result, name: str | None = None) -> Page:
         sections=[
             _show_best(result),
             show_solutions(result),
+            *show_interactions(result, title, styles),
             _show_course(result, title, styles),
             Section("next", "What to do next", [advise(result)]),
             Section("numbers", "All numbers", tables=[tabulate_trace(result.trace, _TRACE)]),

@@ -228,9 +228,9 @@ def predict(design: Design, fit: PairFit) -> Numbers:
 
 def make_polynomial(fit: PairFit, rows: Rows) -> Polynomial:
     """Return the function with these coefficients, its constant from the first of the rows."""
-    least = 1e-6 * float(np.abs(fit.pairs).max())
+    least = 1e-7 * max(float(np.abs(fit.pairs).max()), float(np.abs(fit.singles).max()))
     terms: dict[tuple[int, ...], float] = {(): 0.0}
-    terms |= {(bit,): value for bit, value in enumerate(fit.singles.tolist()) if value}
+    terms |= {(bit,): value for bit, value in enumerate(fit.singles.tolist()) if abs(value) > least}
     terms |= {
         (one, other): float(fit.pairs[one, other])
         for one, other in np.argwhere(np.triu(np.abs(fit.pairs) > least, 1)).tolist()

@@ -85,7 +85,8 @@ class Polynomial:
                 for other in term[place + 1 :]:
                     strengths[one, other] = strengths.get((one, other), 0.0) + abs(value)
         found = [Interaction(*pair, strength) for pair, strength in strengths.items()]
-        return sorted(found, key=lambda pair: (-strengths[pair[:2]], pair.one, pair.other))
+        # Strengths that differ by rounding alone are equal.
+        return sorted(found, key=lambda pair: (-float(f"{strengths[pair[:2]]:.7g}"), *pair[:2]))
 
     def scale(self, factor: float) -> "Polynomial":
         """Return the function times a factor."""
