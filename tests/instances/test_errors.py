@@ -144,7 +144,8 @@ def _somewhere(tmp_path_factory: pytest.TempPathFactory) -> None:
     patch.chdir(tmp_path_factory.mktemp("damaged"))
     for form, contents in CONTENTS.items():  # compiled before memory is measured
         Path("x.txt").write_bytes(contents[0])
-        load("x.txt", format=form)
+        problem = load("x.txt", format=form)
+        problem(np.ones((2, problem.length), np.uint8))
 
 
 @pytest.mark.parametrize("form", FORMATS)

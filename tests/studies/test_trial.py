@@ -1,6 +1,7 @@
 import hashlib
 import json
 import platform
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -259,8 +260,12 @@ def test_an_error_that_is_no_unicode_is_part_of_the_record(tmp_path: Path) -> No
 
 
 def test_an_interrupt_is_not_part_of_the_record(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run_own("raise KeyboardInterrupt", tmp_path)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_own("raise KeyboardInterrupt", tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_trial_finds_its_module_in_the_given_folder(tmp_path: Path) -> None:
