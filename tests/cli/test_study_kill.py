@@ -367,7 +367,7 @@ def test_a_dask_scheduler_that_is_killed_gets_one_line_and_loses_nothing(
         starts = read_starts(store)
         cluster.scheduler.kill()
         shown, errors = process.communicate(timeout=120)
-    assert (process.returncode, shown) == (4, "")
+    assert (process.returncode, shown) == (4, ""), errors
     assert read_starts(store).items() >= starts.items()
     assert check_integrity(store) == "ok"
     assert errors == (
