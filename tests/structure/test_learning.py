@@ -20,16 +20,18 @@ def walk(function: Polynomial, passes: int, seed: int) -> Effects:
             flipped = row.copy()
             flipped[bit] ^= 1
             change = function(flipped[None]) - function(row[None])
-            effects.add(row[None], np.array([bit]), change)
+            effects.add(row[None], flipped[None], change)
             row = flipped
     return effects
 
 
 def test_effect_is_the_value_with_the_bit_less_that_without() -> None:
     effects = Effects(2)
-    effects.add(np.array([[0, 1]], np.uint8), np.array([0]), np.array([5.0]))
-    effects.add(np.array([[1, 1]], np.uint8), np.array([0]), np.array([-5.0]))
+    rows = np.array([[0, 1], [1, 1], [0, 0]], np.uint8)
+    effects.add(rows[:1], rows[1:2], np.array([5.0]))
+    effects.add(rows[[1, 1]], rows[[0, 2]], np.array([-5.0, 7.0]))  # the last flips two bits
     assert effects.values.tolist() == [5.0, 5.0]
+    assert effects.which.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -98,7 +100,7 @@ def test_share_of_interacting_bits_is_estimated_from_effects() -> None:
                 flipped = row.copy()
                 flipped[bit] ^= 1
                 change = function(flipped[None]) - function(row[None])
-                effects.add(row[None], np.array([bit]), change)
+                effects.add(row[None], flipped[None], change)
                 row[other] ^= 1
         share, observed = effects.estimate_share(1e-9)
         assert observed >= 200

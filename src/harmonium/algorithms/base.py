@@ -173,16 +173,15 @@ class Search(ABC):
         ValueError
             If rows or fitness are invalid, or a row of this batch was told already.
         """
+        asked_batch = self._batch
+        if asked_batch.is_whole(bits):  # all at once and in order, as a runner tells
+            told = Batch(asked_batch.bits, check_fitness(fitness, len(asked_batch.bits)), missing=0)
+            self.receive(told.bits, told.fitness)
+            self._batch = told
+            return
         bits = check_bits(bits, self.space.length)
         fitness = check_fitness(fitness, len(bits))
         if not len(bits):
-            return
-        asked_batch = self._batch
-        if asked_batch.missing == len(bits) and np.array_equal(bits, asked_batch.bits):
-            # What is told belongs to the teller.
-            told = Batch(asked_batch.bits, fitness.copy(), missing=0)
-            self.receive(told.bits, told.fitness)  # all at once and in order, as a runner tells
-            self._batch = told
             return
         places = asked_batch.place(bits)
         asked = places >= 0

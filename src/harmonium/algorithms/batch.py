@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from harmonium.algorithms.selection import Indices
 from harmonium.bits import Bits, Fitness
@@ -29,6 +29,16 @@ class Batch:
     def waiting(self) -> NDArray[np.bool_]:
         """Which rows were not told yet."""
         return np.isnan(self.fitness)
+
+    def is_whole(self, bits: ArrayLike) -> bool:
+        """Whether these are all of the asked rows, of which none was told yet, in their order."""
+        return (
+            isinstance(bits, np.ndarray)
+            and bits.dtype == np.uint8
+            and bits.shape == self.bits.shape
+            and self.missing == len(bits) > 0
+            and bits.tobytes() == self.bits.tobytes()
+        )
 
     def place(self, bits: Bits) -> Indices:
         """Return which asked row each of these is, -1 for one that was never asked.

@@ -147,9 +147,13 @@ class PyramidSearch(Search):
 
     def status(self) -> Status:
         """Return how many levels and rows the pyramid has, and how often its best was found."""
-        rows = sum(len(level.rows) for level in self.levels)
-        facts = {"levels": float(len(self.levels)), "rows": float(rows)}
-        return Status(confirmations=self.confirmations, facts=facts)
+        facts = {"levels": float(len(self.levels)), "rows": float(len(self._members))}
+        return Status(confirmations=self.confirmations, learned=self.learned, facts=facts)
+
+    @property
+    def learned(self) -> bool:
+        """Whether the function is known, and its best row too; a pyramid does not learn it."""
+        return False
 
     @property
     def pairs(self) -> NDArray[np.int64]:
@@ -175,7 +179,10 @@ class PyramidSearch(Search):
             elif self.stage == "shake":
                 walkers.active[:] = not self._champion.exhausted
                 propose_shakes(walkers, self._champion.bits, self._evidence, self._rules)
-            if walkers.active.any():
+            active = np.count_nonzero(walkers.active)
+            if active == len(walkers.active) > 0:
+                return walkers.candidates.copy()
+            if active:
                 return walkers.candidates[walkers.active]
             self._advance()
 
@@ -290,15 +297,10 @@ class PyramidSearch(Search):
         if self.stage == "start":
             self._walkers.active[:] = False
 
-    def measure_effects(
-        self, bits: Bits, fitness: Fitness
-    ) -> tuple[Bits, NDArray[np.int64], NDArray[np.float64]]:
-        """Return the effects of single flips among proposed rows: rows, bits and changes."""
+    def list_changes(self, fitness: Fitness) -> tuple[Bits, Fitness]:
+        """Return the rows of which the proposed ones are changes, and what that does to them."""
         walkers = self._walkers
-        rows, which = walkers.bits[walkers.active], walkers.flipped[walkers.active]
-        single = (which >= 0) & (self.stage in ("climb", "mix"))
-        single &= (rows != bits).sum(axis=1) == 1  # a repaired row may differ in other bits
-        return rows[single], which[single], (fitness - walkers.fitness[walkers.active])[single]
+        return walkers.bits[walkers.active], fitness - walkers.fitness[walkers.active]
 
     def save(self) -> Snapshot:
         """Return levels, walkers and the candidates under way."""

@@ -6,10 +6,9 @@ exactly, the best row of the learned function is found without further evaluatio
 Where the function cannot be learned, the pyramid goes on alone.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-from harmonium.algorithms.base import Status
 from harmonium.algorithms.pyramid import Pyramid, PyramidSearch
 from harmonium.bits import Bits, Fitness
 from harmonium.blas import one_blas_thread
@@ -17,7 +16,7 @@ from harmonium.snapshots import Snapshot
 from harmonium.space import Space
 from harmonium.structure import MAX_STEPS, Polynomial, Scout, anneal, eliminate
 
-GUESS_STEPS = 10_000_000
+GUESS_STEPS = 1_500_000
 """Limit of the search for the best row of a function that is not exact yet."""
 
 
@@ -66,9 +65,10 @@ class StructureSearch(PyramidSearch):
         self._next_solve = 0
         """Rounds after which it is searched again."""
 
-    def status(self) -> Status:
-        """Return the status of the pyramid, and whether the function is known."""
-        return replace(super().status(), learned=self.scout.verified and self._found)
+    @property
+    def learned(self) -> bool:
+        """Whether the function is known, and its best row too."""
+        return self.scout.verified and self._found
 
     @property
     def function(self) -> Polynomial | None:
@@ -92,7 +92,7 @@ class StructureSearch(PyramidSearch):
         """Give rows to whom they belong; the scout looks on while it learns."""
         if not self._scouting:
             if self.scout.learning:
-                self.scout.see(bits, fitness, self.measure_effects(bits, fitness))
+                self.scout.see(bits, fitness, *self.list_changes(fitness))
             super().receive(bits, fitness)
             return
         checked = self.scout.stage == "check"

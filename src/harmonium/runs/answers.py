@@ -58,7 +58,7 @@ def evaluate(
     started = time.perf_counter()
     answers: Any
     if batch:
-        answers = _evaluate_batch(function, bits, split)
+        answers = evaluate_batch(function, bits, split)
     else:
         answers = []
         for row in bits.astype(np.int64):
@@ -76,14 +76,15 @@ def evaluate_row(function: Function, row: Row) -> Any:
         return _make_failure(error)
 
 
-def _evaluate_batch(function: Function, bits: Bits, split: bool) -> Any:
+def evaluate_batch(function: Function, bits: Bits, split: bool = False) -> Any:
+    """Call a function for all rows at once; return its values, or a failure for each row."""
     rows = len(bits)
     try:
         answers = np.asarray(function(bits.copy()))
     except Exception as error:  # noqa: BLE001  # the user's: part of the answer
         if split and rows > 1:
             halves = bits[: rows // 2], bits[rows // 2 :]
-            return [value for half in halves for value in _evaluate_batch(function, half, split)]
+            return [value for half in halves for value in evaluate_batch(function, half, split)]
         failure = _make_failure(error)
         if rows > 1:
             failure = replace(failure, words=f"{failure.words} for {rows} rows", rows=rows)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
+from itertools import accumulate
 from pickle import PicklingError
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ LOOK_SECONDS = 0.2
 """Longest single wait for an answer of an executor."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Caller:
     """How a function is called."""
 
@@ -65,7 +66,7 @@ class Caller:
         """
         count = self._count_chunks(bits, pace, deadline)
         chunks = [bits] if count == 1 else np.array_split(bits, count)
-        firsts = np.cumsum([0, *map(len, chunks)]).tolist()
+        firsts = list(accumulate(map(len, chunks), initial=0))
         if self.executor is None:
             for first, chunk in zip(firsts, chunks, strict=False):
                 if first and _is_past(deadline):

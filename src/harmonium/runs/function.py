@@ -15,6 +15,7 @@ from harmonium.clock import TimeUp
 from harmonium.runs.answers import (
     Failure,
     Function,
+    evaluate_batch,
     evaluate_row,
     read_number,
     read_numbers,
@@ -101,7 +102,7 @@ class FunctionEvaluator(Evaluator):
 
     def rank_failures(self, fitness: Fitness) -> Fitness:
         """Return the fitness of each row, that of a failed row below the worst."""
-        if len(fitness) == 1 and math.isfinite(fitness[0]):  # rows often come one by one
+        if not math.isnan(fitness.min(initial=np.inf)):  # the usual case, checked fast
             return fitness
         failed = np.isnan(fitness)
         if not failed.any():
@@ -193,24 +194,28 @@ class FunctionEvaluator(Evaluator):
         key = np.packbits(bits).tobytes() if self.cached else b""
         value = self.cache.values.get(key)
         if value is None:
-            here = self.executor is None and not self.batch
-            value = self._compute_row(bits[0]) if here else float(self._compute(bits)[0])
+            here = self.executor is None
+            value = self._compute_row(bits) if here else float(self._compute(bits)[0])
             if self.cached:
                 self.cache.put(key, value)
         return np.array([value])
 
-    def _compute_row(self, row: Bits) -> float:
-        """Call the function of one row here, as `_compute` does for many."""
+    def _compute_row(self, bits: Bits) -> float:
+        """Call the function for one row here, as `_compute` does for many."""
         started = time.perf_counter()
         if started >= self.deadline and self.calls:
             raise TimeUp
-        answer = evaluate_row(self.function, row.astype(np.int64))
+        row = bits[0]
+        if self.batch:
+            answer = evaluate_batch(self.function, bits)[0]
+        else:
+            answer = evaluate_row(self.function, row.astype(np.int64))
         elapsed = time.perf_counter() - started
         self.calls += 1
         self.seconds += elapsed
         self.elapsed += elapsed
-        value = answer if type(answer) is float and math.isfinite(answer) else None
-        fitness = (self._check(answer, row, 0, 1) if value is None else value) * self.sign
+        plain = type(answer) in (float, np.float64) and math.isfinite(answer)
+        fitness = (float(answer) if plain else self._check(answer, row, 0, 1)) * self.sign
         if not self.worst <= fitness <= self.best:
             self.worst, self.best = min(self.worst, fitness), max(self.best, fitness)
         if self.on_progress:
@@ -305,9 +310,8 @@ class FunctionEvaluator(Evaluator):
         return fitness
 
     def _note_extremes(self, fitness: Fitness) -> None:
-        low = high = float(fitness[0])
-        if len(fitness) > 1:
-            low, high = float(fitness.min()), float(fitness.max())
+        values = fitness.tolist() if len(fitness) < 100 else (fitness.min(), fitness.max())
+        low, high = float(min(values)), float(max(values))
         if not math.isnan(low):  # a failure comes alone
             self.worst, self.best = min(self.worst, low), max(self.best, high)
 

@@ -17,10 +17,10 @@ from harmonium.structure.polynomial import Integers, Numbers, Polynomial
 HOT, COLD = 2.0, 0.05
 """First and last temperature, as multiples of the typical effect of a bit."""
 
-FIRST_SWEEPS = 50
+FIRST_SWEEPS = 100
 """Passes over all bits of the first descents."""
 
-CONFIRMED = 10
+CONFIRMED = 20
 """Descents that ended at the best value, after which it is taken for the optimum."""
 
 MAX_STEPS = 300_000_000

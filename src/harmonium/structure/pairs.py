@@ -179,25 +179,44 @@ def sharpen(design: Design, rough: PairFit, tolerance: float) -> PairFit:
     """Fit the strong pairs again, without prices; add pairs until the effects are explained.
 
     Pairs are added where what is left of the effects depends on them most. It ends when all effects
-    are right within the tolerance, or when there are too many pairs for the effects.
+    are right within the tolerance, or when there are too many pairs for the effects. Pairs that
+    were added for want of better ones turn out to be weak: the strong ones are tried alone first.
     """
     length = len(design.first) - 1
-    kept = np.abs(rough.pairs) >= STRONG * np.abs(rough.pairs).max()
-    singles, pairs = rough.singles.copy(), np.where(kept, rough.pairs, 0.0)
+    fit, kept = rough, _find_strong(rough)
     scale = float(np.abs(design.half).max(initial=0.0))
-    residual = design.half - predict(design, PairFit(singles, pairs))
     for _ in range(MAX_ADDITIONS):
-        if np.count_nonzero(kept) + 2 * length > len(residual):
+        if np.count_nonzero(kept) + 2 * length > len(design.half):
             break
-        prices = np.where(kept, 0.0, np.inf)
-        _descend(design, residual, singles, pairs, prices, 30, 1e-9 * scale)
+        fit, residual = _fit_again(design, fit, kept, 30, 1e-9 * scale)
         if np.abs(residual).max() <= NEARLY * scale:
-            _descend(design, residual, singles, pairs, prices, 400, 1e-13 * scale)
-        if np.abs(residual).max() <= tolerance:
-            break
+            for chosen in (_find_strong(fit), kept):
+                exact, rest = _fit_again(design, fit, chosen, 100, 1e-13 * scale)
+                if np.abs(rest).max() <= 0.1 * np.abs(residual).max():
+                    exact, rest = _fit_again(design, exact, chosen, 300, 1e-13 * scale)
+                if np.abs(rest).max() <= tolerance:
+                    return exact
         left = np.where(kept, 0.0, np.abs(_correlate_all(design, residual)))
-        kept |= left >= 0.5 * left.max()
-    return PairFit(singles, pairs)
+        kept = kept | (left >= 0.5 * left.max())
+    return fit
+
+
+def _find_strong(fit: PairFit) -> NDArray[np.bool_]:
+    sizes = np.abs(fit.pairs)
+    return np.asarray(sizes >= STRONG * sizes.max())
+
+
+def _fit_again(
+    design: Design, fit: PairFit, kept: NDArray[np.bool_], sweeps: int, tolerance: float
+) -> tuple[PairFit, Numbers]:
+    """Fit the kept pairs without prices, from where they are; return what is left of the effects.
+
+    All others become zero.
+    """
+    better = PairFit(fit.singles.copy(), np.where(kept, fit.pairs, 0.0))
+    residual = design.half - predict(design, better)
+    _descend(design, residual, *better, np.where(kept, 0.0, np.inf), sweeps, tolerance)
+    return better, residual
 
 
 @jit_fast

@@ -58,40 +58,57 @@ class Effects:
     """Measured effects, in the order in which they came."""
 
     def __init__(self, length: int) -> None:
-        self._rows = Rows(length)
-        self._which = [np.empty(0, dtype=np.int64)]
-
-    @property
-    def length(self) -> int:
+        self.length = length
         """Number of bits."""
-        return self._rows.length
+        self._rows = np.empty((0, length), dtype=np.uint8)
+        self._which = np.empty(0, dtype=np.int64)
+        self._values = np.empty(0)
+        self._pending: list[tuple[Bits, Bits, Numbers]] = []
+        """Changes that were added and not looked at yet: they come in small pieces."""
 
     @property
     def count(self) -> int:
         """Number of effects."""
-        return self._rows.count
+        return len(self.which)
 
     @property
     def rows(self) -> Bits:
         """The rows in which they were measured: (count, length)."""
-        return self._rows.bits
+        self._look()
+        return self._rows
 
     @property
     def values(self) -> Numbers:
         """The effects: (count,)."""
-        return self._rows.fitness
+        self._look()
+        return self._values
 
     @property
     def which(self) -> Integers:
         """The bits whose effect was measured: (count,)."""
-        self._which = [np.concatenate(self._which)]
-        return self._which[0]
+        self._look()
+        return self._which
 
-    def add(self, rows: Bits, which: Integers, changes: Numbers) -> None:
-        """Add effects: by how much the fitness of each row changes if one bit of it is flipped."""
+    def add(self, before: Bits, after: Bits, changes: Numbers) -> None:
+        """Add rows before and after a change, and the changes of the fitness.
+
+        Those in which not exactly one bit has changed tell no effect, and are left out.
+        """
+        self._pending.append((before.copy(), after.copy(), changes.copy()))
+
+    def _look(self) -> None:
+        """Take over the effects among the pending changes."""
+        if not self._pending:
+            return
+        before, after, changes = map(np.concatenate, zip(*self._pending, strict=True))
+        self._pending = []
+        flipped = before ^ after
+        single = np.count_nonzero(flipped, axis=1) == 1
+        rows, which = before[single], flipped[single].argmax(axis=1)
         signs = 1.0 - 2.0 * rows[np.arange(len(rows)), which]
-        self._rows.add(rows, changes * signs)
-        self._which.append(which.copy())
+        self._rows = np.concatenate([self._rows, rows])
+        self._which = np.concatenate([self._which, which])
+        self._values = np.concatenate([self._values, changes[single] * signs])
 
     def count_distinct(self, tolerance: float) -> float:
         """Return the share of bits whose first effect differs from those of all other bits.
@@ -122,15 +139,14 @@ class Effects:
 
     def save(self) -> Snapshot:
         """Return the state."""
-        snapshot = self._rows.save()
-        snapshot.arrays["which"] = self.which
-        return snapshot
+        return Snapshot({}, {"bits": self.rows, "fitness": self.values, "which": self.which})
 
     @classmethod
     def load(cls, length: int, snapshot: Snapshot) -> "Effects":
         """Return the effects that `save` was called of."""
         effects = cls(length)
-        effects._rows = Rows.load(length, snapshot)
-        count = effects._rows.count
-        effects._which = [snapshot.array("which", "int64", (count,), below=length)]
+        effects._values = snapshot.array("fitness", "float64", (None,))
+        count = len(effects._values)
+        effects._rows = snapshot.bits("bits", (count, length))
+        effects._which = snapshot.array("which", "int64", (count,), below=length)
         return effects

@@ -16,7 +16,6 @@ It looks on while a search climbs, then asks for rows of its own, in stages:
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness
 from harmonium.seeds import stream
@@ -133,16 +132,17 @@ class Scout:
         self,
         bits: Bits,
         fitness: Fitness,
-        effects: tuple[Bits, Integers, NDArray[np.float64]],
+        before: Bits,
+        changes: Fitness,
     ) -> None:
-        """Keep rows that a search has evaluated, and the effects of single flips among them."""
+        """Keep rows that a search has evaluated; those before them tell the effects of bits."""
         if self._can_learn(fitness):
             self.rows.add(bits, fitness)
-            self.effects.add(*effects)
+            self.effects.add(before, bits, changes)
 
     def _can_learn(self, fitness: Fitness) -> bool:
         """Give up if values are huge, as those of rows that have failed are."""
-        if np.abs(fitness).max() > MAX_VALUE:
+        if max(map(abs, fitness.tolist())) > MAX_VALUE:
             self.stage = "done"
         return self.stage != "done"
 
@@ -225,8 +225,7 @@ class Scout:
     def _receive_walk(self, bits: Bits, fitness: Fitness) -> None:
         before = np.concatenate([self._last_row[None], bits[:-1]])
         values = np.concatenate([[self._last_value], fitness])
-        which = (before ^ bits).argmax(axis=1)
-        self.effects.add(before, which, np.diff(values))
+        self.effects.add(before, bits, np.diff(values))
         self._last_row, self._last_value = bits[-1].copy(), float(fitness[-1])
         self.passes += 1
         if self.passes >= self.next_fit:
