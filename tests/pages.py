@@ -103,11 +103,6 @@ def write_files(page: Path, folder: Path) -> list[Path]:
     return files
 
 
-def run_page(page: Path, folder: Path) -> int:
-    """Run every script and command of a page; return how many there were."""
-    return run_pages([page], folder)
-
-
 def run_pages(pages: Sequence[Path], folder: Path) -> int:
     """Run every script and command of some pages in one folder; return how many there were."""
     for page in pages:
