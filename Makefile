@@ -13,6 +13,7 @@ install: .venv/.installed ## .venv with harmonium in it, nothing more
 
 # One process more than there are cores: many tests wait for commands that they have started.
 test: .venv/.dev ## the whole test suite
+	$(BIN)/python -m tests.kernels
 	$(BIN)/pytest -n $$(expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 
 # Not in the group dev: Numba imports coverage wherever it is installed, which slows every start.

@@ -13,7 +13,6 @@ from tests.pages import (
     is_executable,
     read_blocks,
     read_prose,
-    run_page,
     run_pages,
     write_files,
 )
@@ -21,7 +20,14 @@ from tests.pages import (
 GUIDES = sorted((ROOT / "docs" / "howto").glob("*.md"))
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [*DOCS, *GUIDES, *sorted(ROOT.glob("*.md"))]
-EXECUTABLE = [page for page in DOCS if is_executable(page)]
+EXECUTABLE = [ROOT / "README.md", *(page for page in DOCS if is_executable(page))]
+# Pages that share a process, which takes two seconds to start, and a folder: README and the page
+# about reports run the same study, which is then run once.
+TOGETHER = [
+    ["README", "report"],
+    ["index", "performance", "practice", "results", "start", "structure"],
+    ["algorithms", "models"],
+]
 WITH_STUDIES = [
     page for page in DOCS if any(block.language == "toml" for block in read_blocks(page))
 ]
@@ -37,10 +43,19 @@ def name(page: Path) -> str:
     return page.name
 
 
+def group_pages() -> list[list[Path]]:
+    """Return every page that has something to run once, those of `TOGETHER` in one list."""
+    pages = {page.stem: page for page in EXECUTABLE}
+    together = [[pages.pop(stem) for stem in stems] for stems in TOGETHER]
+    return [*together, *([page] for page in pages.values())]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", EXECUTABLE, ids=name)
-def test_page_runs(page: Path, tmp_path: Path) -> None:
-    assert run_page(page, tmp_path)
+@pytest.mark.parametrize("pages", group_pages(), ids=lambda pages: pages[0].name)
+def test_pages_run(pages: list[Path], tmp_path: Path) -> None:
+    names = [block.file for page in pages for block in read_blocks(page) if block.file]
+    assert len(names) == len(set(names)), "two pages in one folder have a file of the same name"
+    assert run_pages(pages, tmp_path) >= len(pages)
 
 
 @pytest.mark.slow

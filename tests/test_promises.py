@@ -22,8 +22,8 @@ def solve(problem: hm.Problem, eda: EDA, runs: int) -> list[Result]:
 
 @pytest.mark.slow
 def test_the_papers_rbm_solves_5_traps_of_40_bits_at_the_papers_price() -> None:
-    solved = solve(Trap(40, 5), EDA(PaperRBM(), population=8000), runs=10)
-    assert len(solved) >= 9  # seen: 9, and 18 with seeds 1 to 20
+    solved = solve(Trap(40, 5), EDA(PaperRBM(), population=8000), runs=6)
+    assert len(solved) >= 5  # seen: 6, and 18 with seeds 1 to 20
     assert fmean(result.evaluations for result in solved) <= 2 * PAPER_EVALUATIONS  # seen: 53,000
 
 

@@ -63,7 +63,7 @@ class Variable:
 
     def encode(self, value: Any) -> list[int]:
         """Return the bits that stand for a value; raise KeyError for one that it cannot have."""
-        number = self.places[_key(value)]
+        number = self._find_number(value)
         code = -(-number * math.prod(self.digits) // len(self.values))
         digits: list[tuple[int, int]] = []
         for size in reversed(self.digits):
@@ -74,6 +74,11 @@ class Variable:
             for size, digit in digits
             for bit in ([digit] if size == 2 else [int(place == digit) for place in range(size)])
         ]
+
+    def _find_number(self, value: Any) -> int:
+        if isinstance(self.values, range) and type(value) is int and value in self.values:
+            return self.values.index(value)  # without a list of all integers
+        return self.places[_key(value)]
 
 
 class Variables:

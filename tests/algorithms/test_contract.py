@@ -94,16 +94,17 @@ def test_few_bits_are_enough(algorithm: Algorithm, length: int) -> None:
         search.tell(bits, bits.sum(axis=1))
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, True, "1"])
-def test_a_seed_is_an_integer_from_zero_on(algorithm: Algorithm, seed: Any) -> None:
-    with pytest.raises(ValueError, match=f"seed is {seed!r}; expected an integer ≥ 0"):
-        algorithm.start(LENGTH, seed)
+def test_a_seed_is_an_integer_from_zero_on(algorithm: Algorithm) -> None:
+    seeds: list[Any] = [-1, 1.5, True, "1"]
+    for seed in seeds:
+        with pytest.raises(ValueError, match=f"seed is {seed!r}; expected an integer ≥ 0"):
+            algorithm.start(LENGTH, seed)
 
 
-@pytest.mark.parametrize("length", [0, -3])
-def test_a_space_has_a_bit(algorithm: Algorithm, length: int) -> None:
-    with pytest.raises(ValueError, match=f"length is {length}; expected at least 1 bit"):
-        algorithm.start(length, 1)
+def test_a_space_has_a_bit(algorithm: Algorithm) -> None:
+    for length in (0, -3):
+        with pytest.raises(ValueError, match=f"length is {length}; expected at least 1 bit"):
+            algorithm.start(length, 1)
 
 
 def test_the_same_seed_asks_the_same_rows_and_another_seed_others(algorithm: Algorithm) -> None:
@@ -170,26 +171,25 @@ def test_telling_no_rows_changes_nothing(algorithm: Algorithm) -> None:
         np.testing.assert_array_equal(step(search), step(other))
 
 
-@pytest.mark.parametrize(
-    ("bits", "fitness", "message"),
-    [
-        (np.zeros((2, LENGTH + 1)), [1, 2], r"bits have shape \(2, 13\); expected \(rows, 12\)"),
-        (np.full((2, LENGTH), 2), [1, 1], "bits have 2 in row 0, column 0; expected 0 or 1"),
-        (np.zeros((2, LENGTH)), [1], r"fitness has shape \(1,\) for 2 rows"),
-        (np.zeros((2, LENGTH)), [1, np.nan], "fitness has nan in row 1 of 2"),
-        (np.zeros((2, LENGTH)), None, "fitness is None"),
-    ],
-)
-def test_a_wrong_tell_is_refused_and_changes_nothing(
-    algorithm: Algorithm, bits: Any, fitness: Any, message: str
-) -> None:
+WRONG_TELLS: list[tuple[Any, Any, str]] = [
+    (np.zeros((2, LENGTH + 1)), [1, 2], r"bits have shape \(2, 13\); expected \(rows, 12\)"),
+    (np.full((2, LENGTH), 2), [1, 1], "bits have 2 in row 0, column 0; expected 0 or 1"),
+    (np.zeros((2, LENGTH)), [1], r"fitness has shape \(1,\) for 2 rows"),
+    (np.zeros((2, LENGTH)), [1, np.nan], "fitness has nan in row 1 of 2"),
+    (np.zeros((2, LENGTH)), None, "fitness is None"),
+]
+
+
+def test_a_wrong_tell_is_refused_and_changes_nothing(algorithm: Algorithm) -> None:
     search, other = (algorithm.start(LENGTH, seed=1) for _ in range(2))
     for _ in range(3):
-        with pytest.raises(ValueError, match=message):
-            search.tell(bits, fitness)
+        for bits, fitness, message in WRONG_TELLS:
+            with pytest.raises(ValueError, match=message):
+                search.tell(bits, fitness)
         search.ask()
-        with pytest.raises(ValueError, match=message):
-            search.tell(bits, fitness)
+        for bits, fitness, message in WRONG_TELLS:
+            with pytest.raises(ValueError, match=message):
+                search.tell(bits, fitness)
         np.testing.assert_array_equal(step(search), step(other))
 
 
@@ -204,7 +204,7 @@ def test_every_asked_row_is_valid(algorithm: Algorithm, space: Space) -> None:
         np.testing.assert_array_equal(step(again), bits)
 
 
-@pytest.mark.parametrize("count", [1, 3, 50])
+@pytest.mark.parametrize("count", [1, 50])
 def test_known_solutions_are_accepted_at_the_start(algorithm: Algorithm, count: int) -> None:
     known = random_rows(count, LENGTH, seed=5)
     search, again = (algorithm.start(LENGTH, seed=1) for _ in range(2))
@@ -322,23 +322,21 @@ def test_a_snapshot_goes_through_a_file(algorithm: Algorithm, tmp_path: Path) ->
     assert_same_future(restored, search)
 
 
-@pytest.mark.parametrize(
-    ("space", "seed", "difference"),
-    [
-        (LENGTH, 2, "seed is 1 there, 2 here"),
-        (LENGTH + 1, 1, "space.length is 12 there, 13 here"),
-        (make_space(LENGTH, {3: 1}, None), 1, "space.fixed is [] there, [[3, 1]] here"),
-        (make_space(LENGTH, None, (2, 9)), 1, "space.ones is [0, 12] there, [2, 9] here"),
-    ],
-)
-def test_a_snapshot_of_another_seed_or_space_is_refused(
-    algorithm: Algorithm, space: Space | int, seed: int, difference: str
-) -> None:
+OTHERS: list[tuple[Space | int, int, str]] = [
+    (LENGTH, 2, "seed is 1 there, 2 here"),
+    (LENGTH + 1, 1, "space.length is 12 there, 13 here"),
+    (make_space(LENGTH, {3: 1}, None), 1, "space.fixed is [] there, [[3, 1]] here"),
+    (make_space(LENGTH, None, (2, 9)), 1, "space.ones is [0, 12] there, [2, 9] here"),
+]
+
+
+def test_a_snapshot_of_another_seed_or_space_is_refused(algorithm: Algorithm) -> None:
     search = algorithm.start(LENGTH, seed=1)
     step(search)
-    with pytest.raises(ValueError, match=r"^the snapshot is of another search: ") as caught:
-        algorithm.restore(space, seed, search.snapshot())
-    assert str(caught.value).endswith(f": {difference}")
+    for space, seed, difference in OTHERS:
+        with pytest.raises(ValueError, match=r"^the snapshot is of another search: ") as caught:
+            algorithm.restore(space, seed, search.snapshot())
+        assert str(caught.value).endswith(f": {difference}")
 
 
 def find_leaves(plain: dict[str, Any], path: str = "") -> Iterator[tuple[dict[str, Any], str, str]]:
@@ -375,12 +373,11 @@ def explain_refusal(algorithm: Algorithm, of: dict[str, Any]) -> str:
     return str(caught.value).removeprefix("the snapshot is of another search: ")
 
 
-@pytest.mark.parametrize("facts", [{}, {"of": None}, {"of": 5}])
-def test_what_is_not_a_snapshot_of_a_search_is_refused(
-    algorithm: Algorithm, facts: dict[str, Any]
-) -> None:
-    with pytest.raises(ValueError, match=r"^the snapshot is of another search: "):
-        algorithm.restore(LENGTH, 1, Snapshot(facts))
+def test_what_is_not_a_snapshot_of_a_search_is_refused(algorithm: Algorithm) -> None:
+    no_snapshots: list[dict[str, Any]] = [{}, {"of": None}, {"of": 5}]
+    for facts in no_snapshots:
+        with pytest.raises(ValueError, match=r"^the snapshot is of another search: "):
+            algorithm.restore(LENGTH, 1, Snapshot(facts))
 
 
 def test_examples_refuse_the_snapshots_of_each_other(algorithm: Algorithm) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cli.commands import call, call_here, wait_until
+from tests.cli.commands import call_here, wait_until
 
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="needs distributed")
 
@@ -93,7 +93,7 @@ class Small(NamedTuple):
 def run_small(folder: Path) -> Small:
     file, store = folder / "small.toml", folder / "serial.db"
     file.write_text(SMALL, encoding="utf-8")
-    done = call("study", "run", str(file), "--store", str(store), "--engine", "serial")
+    done = call_here("study", "run", str(file), "--store", str(store), "--engine", "serial")
     assert done.returncode == 0, done.stderr
     return Small(file, store, done, summarize(store))
 

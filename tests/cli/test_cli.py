@@ -9,7 +9,7 @@ import harmonium
 from harmonium.algorithms import ALGORITHMS
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
-from tests.cli.commands import COMMAND, assert_refused, call, call_here
+from tests.cli.commands import COMMAND, assert_refused, call_here
 
 
 def test_problems_are_listed_with_fields_and_defaults() -> None:
@@ -21,7 +21,7 @@ def test_problems_are_listed_with_fields_and_defaults() -> None:
 
 
 def test_models_are_listed_with_fields_and_defaults() -> None:
-    shown = call("models").stdout
+    shown = call_here("models").stdout
     for model in MODELS:
         assert f"{model.name}:" in shown
     assert "gibbs_steps=25" in shown
@@ -30,7 +30,7 @@ def test_models_are_listed_with_fields_and_defaults() -> None:
 
 
 def test_algorithms_are_listed_with_fields_and_defaults() -> None:
-    done = call("algorithms")
+    done = call_here("algorithms")
     assert (done.returncode, done.stderr) == (0, "")
     for algorithm in ALGORITHMS:
         assert f"{algorithm.name}:" in done.stdout
@@ -41,7 +41,7 @@ def test_algorithms_are_listed_with_fields_and_defaults() -> None:
 
 
 def test_version_and_help() -> None:
-    assert call("--version").stdout.strip() == f"harmonium {harmonium.__version__}"
+    assert call_here("--version").stdout.strip() == f"harmonium {harmonium.__version__}"
     shown = call_here("--help").stdout
     for command in ("solve", "optimize", "study", "bisect", "report", "algorithms", "bench"):
         assert f" {command} " in shown
@@ -66,7 +66,7 @@ def test_an_unknown_command_gets_one_clear_line() -> None:
 
 
 def test_the_bare_command_shows_its_help() -> None:
-    done = call()
+    done = call_here()
     assert done.returncode == 2
     assert "solve" in done.stdout + done.stderr
     assert not done.stderr.endswith("harmonium: \n")

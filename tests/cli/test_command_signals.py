@@ -115,9 +115,15 @@ def test_a_request_to_end_is_an_interrupt_inside_the_block_only() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("whom", ["process", "group"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("answers", [True, False])
+@pytest.mark.parametrize(
+    ("answers", "number", "whom"),  # every pair of two of them
+    [
+        (True, signal.SIGINT, "process"),
+        (True, signal.SIGTERM, "group"),
+        (False, signal.SIGINT, "group"),
+        (False, signal.SIGTERM, "process"),
+    ],
+)
 def test_a_signal_ends_the_search_with_the_best_so_far(
     answers: bool, number: signal.Signals, whom: str, mark: str, tmp_path: Path
 ) -> None:

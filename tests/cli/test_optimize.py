@@ -61,7 +61,7 @@ DIFFERENCE = ("mine:difference", "--length", "12")
 
 
 def test_a_function_is_maximised_or_minimised(folder: Path) -> None:
-    done = call("optimize", *DIFFERENCE, cwd=folder)
+    done = call_here("optimize", *DIFFERENCE, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("mine:difference: 12 bits\n")
     assert "algorithm seed best evaluations calls CPU s" in " ".join(done.stdout.split())

@@ -14,7 +14,7 @@ import pytest
 
 from harmonium.cli import execute
 from harmonium.studies import Store
-from tests.cli.commands import call, call_here, running
+from tests.cli.commands import call_here, running
 from tests.reports.stores import ONE_SIZE, SMALL, fill_store
 
 
@@ -24,7 +24,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_is_written_beside_where_one_stands(store: Path, tmp_path: Path) -> None:
-    done = call("report", str(store), cwd=tmp_path)
+    done = call_here("report", str(store), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     size = (tmp_path / "one.html").stat().st_size / 1e6
     assert done.stdout == f"report: one.html ({size:.1f} MB)\n"

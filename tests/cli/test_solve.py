@@ -73,7 +73,7 @@ def test_the_same_seed_prints_the_same_result_apart_from_times() -> None:
 
 
 def test_algorithms_are_compared_in_a_table() -> None:
-    done = call("solve", *QUICK, "--model", "boa", "--runs", "3")
+    done = call_here("solve", *QUICK, "--model", "boa", "--runs", "3")
     assert done.returncode == 0
     assert done.stdout.startswith("onemax:length=20: 20 bits, optimum 20\n")
     heads = re.findall(r"^ *algorithm (.*)", done.stdout, re.M)

@@ -49,7 +49,7 @@ def test_export_writes_trials_summary_and_laws_as_csv_and_json(
     assert papers["onemax", "umda", "evaluations"] is None
     assert papers["trap:order=4", "boa", "cpu_total"] == 3.9
     file = tmp_path / "trials.csv"
-    done = call("study", "export", str(small.store), "-o", str(file))
+    done = call_here("study", "export", str(small.store), "-o", str(file))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     with file.open(encoding="utf-8", newline="") as lines:
         for texts, row in zip(csv.DictReader(lines), trials, strict=True):

@@ -67,14 +67,14 @@ def find_group(group: int) -> list[int]:
     return found
 
 
-def test_ten_kills_of_the_driver_change_nothing(
+def test_kills_of_the_driver_change_nothing(
     undisturbed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     file, store = write_slow(tmp_path), tmp_path / "slow.db"
     run = ("study", "run", str(file), "--store", str(store), "--workers")
     rng = random.Random(20)  # noqa: S311
     hits = 0
-    for number in range(10):
+    for number in range(6):
         begun, starts = len(read_diary(tmp_path)), read_starts(store)
         workers = 1 + number % WORKERS
         with running(tmp_path, *run, str(workers)) as process:
@@ -93,7 +93,7 @@ def test_ten_kills_of_the_driver_change_nothing(
         assert 0 <= again - stored <= workers  # only what was under way is run again
         hits += again > stored
         assert check_integrity(store) == "ok"
-    assert hits >= 5
+    assert hits >= 3
     begun, starts = len(read_diary(tmp_path)), read_starts(store)
     assert starts
     done = call(*run, str(WORKERS))
@@ -149,7 +149,7 @@ def test_an_interrupt_finishes_what_is_running_and_says_how_to_continue(
     command = shlex.split(told[3])
     assert {*run} - {"--engine", "processes"} <= {*command}  # the default engine is not named
     if whom == "process":
-        done = call(*command, cwd=tmp_path)
+        done = call_here(*command, cwd=tmp_path)
     else:  # in series, which is cheaper and comes to the same
         done = call_here(*run[:5], "--engine", "serial", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

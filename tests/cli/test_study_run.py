@@ -54,7 +54,7 @@ def test_a_finished_study_runs_no_trial_again(small: Small, tmp_path: Path) -> N
 
 
 def test_status_shows_the_tables_of_a_store(small: Small) -> None:
-    done = call("study", "status", str(small.store))
+    done = call_here("study", "status", str(small.store))
     assert (done.returncode, done.stderr) == (0, "")
     head, _, rest = done.stdout.partition("\n")
     count = len(read_trials(small.store))

@@ -49,7 +49,7 @@ def test_search_ends_when_the_function_is_learned() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     order=st.integers(1, 4), parts=st.integers(1, 20), seed=st.integers(0, 10**6), data=st.data()
 )
