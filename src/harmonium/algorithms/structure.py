@@ -9,7 +9,7 @@ Where the function cannot be learned, the pyramid goes on alone.
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from harmonium.algorithms.base import Status
+from harmonium.algorithms.base import Learned, Status
 from harmonium.algorithms.pyramid import Pyramid, PyramidSearch
 from harmonium.bits import Bits, Fitness
 from harmonium.blas import one_blas_thread
@@ -68,7 +68,10 @@ class StructureSearch(PyramidSearch):
 
     def status(self) -> Status:
         """Return the status of the pyramid, and whether the function is known."""
-        return replace(super().status(), learned=self.scout.verified and self._found)
+        learned: Learned | None = None
+        if self.scout.verified and self._found:
+            learned = "proven" if self._proven else "found"
+        return replace(super().status(), learned=learned)
 
     @property
     def function(self) -> Polynomial | None:
