@@ -224,7 +224,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the result in plain types, the bits as a string of 0 and 1.
 
-        With `space` it has the best values too. Trace, improvements and what was learned are left
+        With `space` it has the best values too. Trace, improvements, function and pairs are left
         out.
         """
         left_out = ("trace", "improvements", "function", "pairs", "variables")
