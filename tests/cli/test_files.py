@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import assert_refused, call_here
-from tests.instances.test_values import ASSETS
+from tests.instances import ASSETS
 
 QUICK = ("--model", "umda", "--population", "40", "--json")
 

@@ -41,7 +41,7 @@ def test_json_has_one_object_a_run_with_every_field() -> None:
         ),
         *("minimized", "solved", "optimum", "evaluations", "calls", "unique_evaluations"),
         *("best_found_at", "best_found_by", "generations", "failures", "repairs", "cpu_seconds"),
-        "seconds",
+        *("seconds", "learned"),
     ]
     assert run["problem"] == "nk:length=12,k=2,instance=3"
     assert run["algorithm"] == "eda:model=rbm,population=200,replacement=rtr"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harmonium.instances import FORMATS
 from harmonium.problems import load
 from harmonium.specs import SpecError
-from tests.instances.test_values import ASSETS
+from tests.instances import ASSETS
 
 WRONG = [
     ("cnf", "p cnf 3\n1 0\n", 1, "p cnf 3; expected p cnf VARIABLES CLAUSES or p wcnf"),

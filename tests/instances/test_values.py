@@ -1,7 +1,7 @@
 """Values of instances from files: counted directly, known, or as dimod computes them."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import dimod
 import numpy as np
@@ -9,9 +9,8 @@ import pytest
 
 from harmonium import FileProblem, load
 from harmonium.bits import Bits
+from tests.instances import ASSETS
 from tests.rows import every_row, random_rows
-
-ASSETS: Final = Path(__file__).parent / "assets"
 
 
 def write(folder: Path, name: str, lines: list[str]) -> FileProblem:

@@ -9,7 +9,7 @@ import pytest
 from harmonium import HIFF, NK, Ising, MaxSat, OneMax, Problem, Trap, load
 from harmonium.bits import Bits
 from harmonium.problems import PBO, PROBLEMS, ProblemSpec, name_problem, read_structure
-from tests.instances.test_values import ASSETS
+from tests.instances import ASSETS
 from tests.rows import every_row, random_rows
 
 # At least one of each, small enough to see all rows.

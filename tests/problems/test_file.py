@@ -15,7 +15,7 @@ from harmonium.registry import importable
 from harmonium.runs import Stop
 from harmonium.specs import SpecError, format_spec, to_key
 from harmonium.studies.trial import Trial, read_trial
-from tests.instances.test_values import ASSETS
+from tests.instances import ASSETS
 from tests.rows import every_row
 
 CUT = "3 2\n1 2 5\n2 3 1\n"

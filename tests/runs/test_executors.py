@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from harmonium import EvaluationError
 from harmonium.bits import Bits
+from harmonium.runs.calling import count_workers
 from harmonium.runs.function import FunctionEvaluator
 from tests.functions import Inline, Lost, weigh
 from tests.runs.broken import LENGTH, ROWS, break_at
@@ -170,3 +171,26 @@ def test_the_warning_compares_the_times() -> None:
 
 def test_without_an_executor_there_is_no_warning() -> None:
     FunctionEvaluator(weigh, LENGTH)._judge_executor(100.0, 1.0, 1000)
+
+
+class LostClient:
+    def nthreads(self) -> dict[str, int]:
+        raise OSError("the scheduler is gone")
+
+
+def test_workers_of_an_executor_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    with ThreadPoolExecutor(3) as threads:
+        assert count_workers(threads) == 3
+    silent = Inline()
+    assert count_workers(silent) == 7
+    monkeypatch.setattr(silent, "_client", LostClient(), raising=False)
+    assert count_workers(silent) == 7
+
+
+@pytest.mark.slow
+def test_threads_of_a_dask_cluster_are_counted() -> None:
+    distributed = pytest.importorskip("distributed")
+    local = {"processes": False, "dashboard_address": None, "silence_logs": 50}
+    with distributed.Client(n_workers=2, threads_per_worker=3, **local) as client:
+        assert count_workers(client.get_executor()) == 6

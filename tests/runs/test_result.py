@@ -22,6 +22,7 @@ def test_a_result_prints_one_fact_a_line() -> None:
         "max_calls was reached",
         "      fun: 19, the largest found",
         f"        x: {format_bits(result.x)} (19 of 20 are ones)",
+        "  optimal: unknown",
         "  success: False",
         f"    calls: 2,000, and {result.evaluations - 2000:,} from the cache",
         f"     best: {found}{result.best_found_by:,}",
@@ -38,6 +39,22 @@ def test_facts_that_are_zero_are_not_printed() -> None:
     assert "    calls: 1" in lines
     assert "     best: found at evaluation 1" in lines  # by no population
     assert not any("failures" in line or "repairs" in line for line in lines)
+
+
+def read_optimality(**options: Any) -> str:
+    (line,) = (line for line in str(hm.maximize(**options)).splitlines() if " optimal: " in line)
+    return line.partition(": ")[2]
+
+
+def test_a_result_says_what_is_known_about_its_optimality() -> None:
+    small = {"function": weigh, "length": 5, "seed": 1}
+    assert read_optimality(**small) == "proven: every valid solution was evaluated"
+    known = read_optimality(**small, target=3.0)
+    assert known == "if no solution can be better than the target"
+    assert read_optimality(**small, max_calls=3) == "unknown"
+    trap = hm.Trap(length=20, order=5)
+    attempts = read_optimality(function=trap, length=20, batch=True, confirmations=5, seed=1)
+    assert attempts == "likely, not proven: many independent attempts found nothing better"
 
 
 def test_failures_are_printed_and_in_the_message() -> None:

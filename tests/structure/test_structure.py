@@ -48,6 +48,26 @@ def test_search_ends_when_the_function_is_learned() -> None:
     assert result.calls < 1000
 
 
+PROVEN = "  optimal: proven for the function as learned, which predicted every row that was checked"
+FOUND = "  optimal: likely, not proven: annealing found no better solution of the learned function"
+
+
+@pytest.mark.parametrize(("learned", "line"), [("proven", PROVEN), ("found", FOUND)])
+@pytest.mark.parametrize("limit", [{}, {"max_calls": 1200}])
+def test_a_result_says_whether_its_optimum_is_proven(
+    learned: str, line: str, limit: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if learned == "found":  # as if too many bits depended on each other
+        monkeypatch.setattr("harmonium.algorithms.structure.eliminate", lambda *_: None)
+    result = maximize(hm.NK(length=30, k=3, neighbors="ring"), 30, **limit)
+    assert result.stopped_by == ("calls" if limit else "learned")
+    assert result.learned == learned
+    assert result.success
+    assert line in str(result).splitlines()
+    nothing_left = "there is nothing left to do" in result._repr_html_()
+    assert nothing_left == (learned == "proven")
+
+
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(

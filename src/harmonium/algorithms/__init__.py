@@ -1,6 +1,6 @@
 """How it is searched: algorithms by name, or by the path `module:Class`."""
 
-from harmonium.algorithms.base import Algorithm, Search, Status
+from harmonium.algorithms.base import Algorithm, Learned, Search, Status
 from harmonium.algorithms.eda import EDA
 from harmonium.algorithms.incremental import Incremental, PaperTree
 from harmonium.algorithms.pyramid import Pyramid
@@ -18,6 +18,7 @@ __all__ = [
     "EDA",
     "Algorithm",
     "Incremental",
+    "Learned",
     "PaperTree",
     "Pyramid",
     "Search",

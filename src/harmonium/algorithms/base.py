@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -18,6 +18,9 @@ from harmonium.snapshots import Snapshot
 from harmonium.space import Space, as_space
 from harmonium.specs import Spec
 from harmonium.structure import Polynomial
+
+Learned = Literal["proven", "found"]
+"""How the best row of a learned function is known: no other is better, or none was found."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,8 @@ class Status:
     """Whether the search cannot produce any other row."""
     confirmations: int = 0
     """Independent newcomers that ended at the best fitness found, and none better."""
-    learned: bool = False
-    """Whether the function is known, and its best row too."""
+    learned: Learned | None = None
+    """How the best row of the function is known; none unless the function was learned."""
     repairs: int = 0
     """Rows that were changed to be valid."""
     facts: Mapping[str, float] = field(default_factory=dict)

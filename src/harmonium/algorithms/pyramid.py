@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from harmonium.algorithms.base import Algorithm, Search, Status
+from harmonium.algorithms.base import Algorithm, Learned, Search, Status
 from harmonium.algorithms.evidence import AFFECTS, read_evidence, start_evidence
 from harmonium.algorithms.linkage import (
     LinkageSets,
@@ -151,9 +151,9 @@ class PyramidSearch(Search):
         return Status(confirmations=self.confirmations, learned=self.learned, facts=facts)
 
     @property
-    def learned(self) -> bool:
-        """Whether the function is known, and its best row too; a pyramid does not learn it."""
-        return False
+    def learned(self) -> Learned | None:
+        """How well the best row is known, if the function is; a pyramid does not learn it."""
+        return None
 
     @property
     def pairs(self) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ Where the function cannot be learned, the pyramid goes on alone.
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harmonium.algorithms.base import Learned
 from harmonium.algorithms.pyramid import Pyramid, PyramidSearch
 from harmonium.bits import Bits, Fitness
 from harmonium.blas import one_blas_thread
@@ -66,9 +67,11 @@ class StructureSearch(PyramidSearch):
         """Rounds after which it is searched again."""
 
     @property
-    def learned(self) -> bool:
-        """Whether the function is known, and its best row too."""
-        return self.scout.verified and self._found
+    def learned(self) -> Learned | None:
+        """How well the best row is known, if the function is."""
+        if not (self.scout.verified and self._found):
+            return None
+        return "proven" if self._proven else "found"
 
     @property
     def function(self) -> Polynomial | None:

@@ -14,6 +14,7 @@ from harmonium.bits import format_bits
 from harmonium.clock import PHASES
 from harmonium.format import format_duration
 from harmonium.runs import Result
+from harmonium.runs.explain import describe_optimality
 
 Column = tuple[str, Callable[[Result], str | None]]
 """The name of a column, and the text of its cells; none where a result has no value."""
@@ -39,6 +40,7 @@ def print_results(console: Console, head: str, results: Sequence[Result]) -> Non
         repairs = f"; {result.repairs:,} rows were repaired" if result.repairs else ""
         time = format_duration(result.seconds)
         console.print(f"ended after {time}: {result.message}{repairs}", soft_wrap=True)
+        console.print(f"optimal: {describe_optimality(result)}", soft_wrap=True)
         console.print(f"best bits: {format_bits(result.x)}", soft_wrap=True)
 
 

@@ -15,7 +15,7 @@ from harmonium.reports.tables import tabulate_trace
 from harmonium.reports.theme import Styles, style_algorithms
 from harmonium.reports.values import tabulate_best
 from harmonium.runs import Result
-from harmonium.runs.explain import advise, describe_course
+from harmonium.runs.explain import advise, describe_course, describe_optimality
 from harmonium.studies.prose import format_count, format_duration
 
 MAX_RANGES_OF_ONES = 200
@@ -67,7 +67,11 @@ def make_result_page(result: Result, name: str | None = None) -> Page:
             show_solutions(result),
             *show_interactions(result, title, styles),
             _show_course(result, title, styles),
-            Section("next", "What to do next", [advise(result)]),
+            Section(
+                "next",
+                "What to do next",
+                [f"Optimal: {describe_optimality(result)}. {advise(result)}"],
+            ),
             Section("numbers", "All numbers", tables=[tabulate_trace(result.trace, _TRACE)]),
         ],
         run=f"{length}, {result.label}, seed {result.seed}, written {written}",

@@ -146,8 +146,20 @@ def _arrives(future: "Future[Any]", deadline: float) -> bool:
 
 
 def count_workers(executor: Executor) -> int:
-    """Return how many workers an executor has, as far as it tells."""
-    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+    """Return how many calls an executor carries out side by side, as far as it tells."""
+    known = getattr(executor, "_max_workers", None) or _count_dask_threads(executor)
+    return known or os.cpu_count() or 1
+
+
+def _count_dask_threads(executor: Executor) -> int:
+    """Return the threads of all workers of a Dask client; 0 for other executors."""
+    client: Any = getattr(executor, "_client", None)
+    if not hasattr(client, "nthreads"):
+        return 0
+    try:
+        return sum(client.nthreads().values())
+    except (OSError, RuntimeError, ValueError):  # `submit` reports a lost scheduler
+        return 0
 
 
 def _advise(error: Exception) -> str:

@@ -15,6 +15,22 @@ _ADVICE: Final[dict[Reason, str]] = {
 }
 
 
+def describe_optimality(result: "Result") -> str:
+    """Return whether a better solution may exist, as far as that is known."""
+    reason = result.stopped_by
+    if reason == "exhausted":
+        return "proven: every valid solution was evaluated"
+    if result.learned == "proven":
+        return "proven for the function as learned, which predicted every row that was checked"
+    if reason == "optimum":
+        return "if no solution can be better than the target"
+    if result.learned == "found":
+        return "likely, not proven: annealing found no better solution of the learned function"
+    if reason == "confirmed":
+        return "likely, not proven: many independent attempts found nothing better"
+    return "unknown"
+
+
 def describe_course(result: "Result") -> str:
     """Return when the best was found, and whether anything improved after that."""
     words = f"The best was found at evaluation {result.best_found_at:,} of {result.evaluations:,}."
@@ -28,13 +44,18 @@ def advise(result: "Result") -> str:
     reason = result.stopped_by
     if reason in _ADVICE:
         return _ADVICE[reason]
+    if result.learned == "proven":
+        return (
+            "The function is known, and none of its solutions is better: there is nothing left to "
+            "do."
+        )
     if 2 * result.failures > result.calls:
         return (
             "More than half of the calls failed: exclude rows that cannot be evaluated with "
             "fixed bits or bounds on the number of ones, or return a low value that differs "
             "between them."
         )
-    if reason in OWN_ENDS:
+    if reason in OWN_ENDS or result.learned is not None:
         return (
             "Search again with another seed: if it ends at the same value, a better one is "
             "unlikely, but not excluded."

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harmonium.algorithms import Learned
 from harmonium.bits import Bits, Row, format_bits
 from harmonium.clock import Phase
-from harmonium.runs.explain import advise, describe_course
+from harmonium.runs.explain import advise, describe_course, describe_optimality
 from harmonium.runs.leaders import Solution
 from harmonium.runs.stopping import Reason
 from harmonium.runs.trace import Improvement, Step
@@ -51,7 +52,8 @@ class Result:
     solutions: tuple[Solution, ...] = field(repr=False)
     """The ten best different solutions, best first; of equal ones the first that was found."""
     success: bool
-    """Whether the target was reached; without a target, whether the search came to its own end."""
+    """Whether the target was reached; without a target, whether the search came to its own end, or
+    knew the best solution of the learned function at its limit."""
     message: str
     """Why the run ended, in words."""
     stopped_by: Reason
@@ -95,6 +97,9 @@ class Result:
     """Evaluations and value of each row that was better than all before it; never thinned out."""
     function: Polynomial | None = field(default=None, repr=False)
     """The function as a sum of terms, if it was learned: it predicts every row that was checked."""
+    learned: Learned | None = None
+    """How the best solution of the learned function is known: "proven", or "found" and not proven;
+    none if it is not known."""
     pairs: NDArray[np.int64] | None = field(default=None, repr=False)
     """Pairs of bits that were seen to interact, (pairs, 2); none if the algorithm does not look."""
 
@@ -189,6 +194,7 @@ class Result:
             "fun": f"{self.fun:.10g}{error}, the {'smallest' if self.minimized else 'largest'} "
             "found",
             **self._describe_best(),
+            "optimal": describe_optimality(self),
             "success": str(self.success),
             "calls": self._describe_calls(),
             "best": f"found at evaluation {self.best_found_at:,}{by}",
@@ -218,7 +224,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the result in plain types, the bits as a string of 0 and 1.
 
-        With `space` it has the best values too. Trace, improvements and what was learned are left
+        With `space` it has the best values too. Trace, improvements, function and pairs are left
         out.
         """
         left_out = ("trace", "improvements", "function", "pairs", "variables")

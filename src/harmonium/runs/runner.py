@@ -206,7 +206,7 @@ class Runner:
         if tally.best_bits is None:
             return None
         failures, target = evaluator.failures, evaluator.target
-        function = self.search.function
+        function, learned = self.search.function, status.learned
         lost = f"; {failures:,} evaluation{'s' * (failures > 1)} failed" if failures else ""
         solved = is_solved(tally.best_fitness, target)
         return Result(
@@ -216,7 +216,7 @@ class Runner:
             noisy=tally.noisy,
             fun_error=tally.best_error,
             solutions=tally.list_solutions(evaluator.sign),
-            success=reason in OWN_ENDS if target is None else solved,
+            success=bool(reason in OWN_ENDS or learned) if target is None else solved,
             message=MESSAGES[reason] + lost,
             stopped_by=reason,
             problem=evaluator.name,
@@ -239,6 +239,7 @@ class Runner:
             trace=self._end_trace(status),
             improvements=tally.list_improvements(evaluator.sign),
             function=None if function is None else function.scale(evaluator.sign),
+            learned=learned,
             pairs=self.search.pairs,
         )
 
