@@ -182,7 +182,7 @@ def read_number(value: Any) -> tuple[float, str]:
         answer, words = float(value) if readable else np.nan, _shorten(value)
     except OverflowError:
         answer, words = np.nan, "a number too large for a float"
-    except (TypeError, ValueError):
+    except Exception:  # noqa: BLE001  # whatever a conversion does
         answer, words = np.nan, _shorten(value)
     return answer, "" if np.isfinite(answer) else f"returned {words}"
 
