@@ -205,7 +205,7 @@ def test_a_fit_that_is_cut_short_goes_on_to_the_same_function(
                     bits = search.ask()
                 except TimeUp:
                     cuts += 1
-            search = algorithm.restore(16, 1, search.snapshot())
+            search = algorithm.restore(16, 1, search.snapshot())  # type: ignore[assignment]
         np.testing.assert_array_equal(bits, wanted)
         for one in (search, expected):
             one.tell(wanted, problem(wanted))
