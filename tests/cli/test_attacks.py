@@ -16,9 +16,10 @@ from rich.text import Text
 from harmonium.cli import execute, study, terminal
 from harmonium.specs import SpecError
 from harmonium.studies import engines
+from harmonium.studies.database import is_running
 from harmonium.studies.driver import bind
 from harmonium.studies.engines import Engine, EngineLost, Serial
-from harmonium.studies.loading import MAX_CHARACTERS, load_study, parse_study
+from harmonium.studies.loading import load_study, parse_study
 from harmonium.studies.store import Store
 from harmonium.studies.tables import write_csv
 from harmonium.studies.trial import fail
@@ -121,9 +122,17 @@ def test_deep_keys_and_long_numbers_get_one_line() -> None:
 def test_a_device_is_not_read_to_its_end() -> None:
     with pytest.raises(SpecError) as caught:
         load_study("/dev/zero")
-    assert str(caught.value) == (
-        f"/dev/zero: is not a study file; expected TOML of at most {MAX_CHARACTERS:,} characters"
-    )
+    assert str(caught.value) == ("/dev/zero: is not a regular file; expected a study file, in TOML")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_neither_a_study_file_nor_a_store(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(SpecError) as caught:  # without waiting for somebody to write
+        load_study(pipe)
+    assert str(caught.value) == f"{pipe}: is not a regular file; expected a study file, in TOML"
+    assert not is_running(pipe)
 
 
 @pytest.mark.parametrize("kind", ["BaseException", "GeneratorExit", "SystemExit"])

@@ -13,6 +13,21 @@ from tests.functions import Inline
 from tests.rows import every_row
 from tests.runs.broken import LENGTH, ROWS, break_at, in_batches, without_place
 
+
+class Unreadable:
+    """A number that cannot be read."""
+
+    def __repr__(self) -> str:
+        return "Unreadable()"
+
+    def __float__(self) -> float:
+        raise RuntimeError("not now")
+
+
+class UnreadableFloat(Unreadable, float):
+    """A float that cannot be read."""
+
+
 WRONG: dict[str, tuple[Any, str]] = {
     "NaN": (np.nan, "returned nan"),
     "a NaN of NumPy": (np.float32("nan"), "returned nan"),
@@ -29,6 +44,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "complex of NumPy": (np.complex128(1 + 2j), "returned np.complex128(1+2j)"),
     "a huge number": (10**5000, "returned a number too large for a float"),
     "a long text": ("many " * 50, f"returned '{'many ' * 19}many…"),
+    "a number that is none": (Unreadable(), "returned Unreadable()"),
+    "a float that is none": (UnreadableFloat(), "returned Unreadable()"),
     "an exception": (RuntimeError("no licence"), "raised RuntimeError: no licence"),
     "an exit of its own": (StopIteration(), "raised StopIteration: "),
 }

@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 import harmonium as hm
 from harmonium.algorithms.structure import StructureSearch
 from harmonium.bits import Bits, Fitness
+from harmonium.clock import Clock, TimeUp
+from harmonium.space import as_space
+from harmonium.structure import Scout
+from harmonium.structure.terms import factorize
 from tests.structure.functions import list_rows, make_function
 
 Function = Callable[[Bits], Fitness]
@@ -186,11 +190,64 @@ def test_search_goes_on_from_a_snapshot_in_every_stage(spec: str) -> None:
         stages.add(search.scout.stage)
         other = algorithm.restore(problem.length, 1, other.snapshot())  # type: ignore[assignment]
         rows, again = search.ask(), other.ask()
+        stages.add(search.scout.stage)
         assert (rows == again).all()
         half = len(rows) // 2  # told in pieces
         search.tell(rows[half:], problem(rows[half:]))
         search.tell(rows[:half], problem(rows[:half]))
         other = algorithm.restore(problem.length, 1, other.snapshot())  # type: ignore[assignment]
         other.tell(again, problem(again))
-    expected = {"watch", "check", "known"} | ({"walk"} if "ising" in spec else {"probe", "rows"})
+    expected = {"watch", "check", "known"} | ({"walk"} if "ising" in spec else {"probe", "fit"})
     assert expected <= stages
+
+
+def test_a_fit_that_is_cut_short_goes_on_to_the_same_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("harmonium.structure.terms.MAX_PRODUCTS", 20 * 114**2)
+    monkeypatch.setattr("harmonium.structure.terms.COLUMNS", 32)
+    problem, algorithm = hm.NK(length=16, k=3, neighbors="ring"), hm.Structure()
+    expected, search = algorithm.start(16, seed=1), algorithm.start(16, seed=1)
+    cuts, checks = 0, 0
+
+    def cut(clock: Clock) -> None:
+        nonlocal checks
+        checks += 1
+        if checks % 9 == 0:
+            raise TimeUp
+
+    while expected.function is None:
+        wanted, bits = expected.ask(), None
+        while bits is None:
+            with monkeypatch.context() as patch:
+                patch.setattr(Clock, "check", cut)
+                try:
+                    bits = search.ask()
+                except TimeUp:
+                    cuts += 1
+            search = algorithm.restore(16, 1, search.snapshot())  # type: ignore[assignment]
+        np.testing.assert_array_equal(bits, wanted)
+        for one in (search, expected):
+            one.tell(wanted, problem(wanted))
+    assert search.function is not None
+    assert search.function.coefficients == expected.function.coefficients
+    assert cuts >= 3
+
+
+def test_a_factor_times_itself_is_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harmonium.structure.terms.COLUMNS", 4)
+    half = np.random.default_rng(1).normal(size=(11, 10))
+    matrix = half.T @ half
+    factor = factorize(matrix)
+    np.testing.assert_allclose(factor @ factor.T, matrix)
+    np.testing.assert_array_equal(factor, np.tril(factor))
+    with pytest.raises(np.linalg.LinAlgError):
+        factorize(matrix - 100 * np.eye(10))
+
+
+def test_functions_of_too_many_terms_are_not_fitted() -> None:
+    scout = Scout(as_space(200), seed=1)
+    places = np.arange(200)
+    for reach, count in ((4, 1 + 196 * 2**4 + 2**4 - 1), (6, 0)):  # with 6 there are 12,479
+        scout.neighbors = np.abs(places[:, None] - places) <= reach
+        assert len(scout._make_normal().terms) == count

@@ -1,12 +1,14 @@
 """Engines and workers that answer wrongly: nothing wrong is stored, and tables stay the same."""
 
 import gc
+import multiprocessing
 import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from harmonium.studies.driver import Driver, bind, read_rows
 from harmonium.studies.engines import Engine, Processes, WorkerDied, open_engine
 from harmonium.studies.export import list_rows
 from harmonium.studies.study import Study
-from harmonium.studies.trial import execute, read_record, write_record
+from harmonium.studies.trial import MAX_ERROR_CHARACTERS, execute, read_record, write_record
 from tests.modules import write_module
 from tests.studies.faulty_engine import FAULTS, FaultyExecutor, make_faulty_engine
 from tests.studies.made import make_trial
@@ -188,6 +190,41 @@ def test_a_worker_that_sends_something_else_is_replaced(
     assert worker.submit(os.getpid).result(PATIENCE) != before
 
 
+def close_files() -> None:
+    """Close all files but the standard streams, as programs do that become a service."""
+    os.closerange(3, 256)
+
+
+def test_a_worker_whose_pipe_is_closed_by_a_call_ends_quietly(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harmonium.studies.processes._ATTEMPTS", 1)
+    with Processes(1) as executor:  # prints where `capfd` sees it
+        error = executor.submit(close_files).exception(PATIENCE)
+    assert str(error) == "the worker died 1 times, the last time with exit code 1"
+    assert capfd.readouterr().err == ""
+
+
+def test_workers_are_killed_while_one_of_them_is_being_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = set(multiprocessing.active_children())
+    executor, problems = Processes(1), []
+
+    @contextmanager
+    def kill_meanwhile() -> Iterator[None]:
+        try:
+            executor.kill()
+        except AssertionError as error:  # of a process that is not started yet
+            problems.append(error)
+        yield
+
+    monkeypatch.setattr("harmonium.studies.processes.no_interrupts", kill_meanwhile)
+    error = executor.submit(close_files).exception(PATIENCE)
+    assert (problems, str(error)) == ([], "killed")
+    assert set(multiprocessing.active_children()) == before
+
+
 CLOSED = """
 import os, sys
 from harmonium.studies.engines import Processes
@@ -270,3 +307,14 @@ def test_whatever_a_problem_raises_is_recorded(kind: str, tmp_path: Path) -> Non
     assert record.status == "failed"
     assert record.error.rstrip().endswith(f"{kind}: of the user")
     assert record.belongs_to(trial)
+
+
+def test_a_long_error_is_not_stored_whole(tmp_path: Path) -> None:
+    text = RAISES.format(kind="ValueError").replace('"of the user"', '"b" + 10**6 * "x" + "e"')
+    module = write_module(tmp_path, text)
+    study = parse_study(STUDY.replace("onemax", f"{module}:Own"), "raises.toml", tmp_path)
+    record = read_record(execute(study.cases[0].trials(8)[0].spec, str(tmp_path)))
+    assert record.error.startswith("Traceback")
+    assert record.error.rstrip().endswith("xe")
+    assert "characters are left out" in record.error
+    assert len(record.error) < MAX_ERROR_CHARACTERS + 100

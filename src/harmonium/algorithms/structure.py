@@ -83,6 +83,9 @@ class StructureSearch(PyramidSearch):
         scout = self.scout
         if scout.stage == "watch" and self.round > 1:
             scout.begin()
+        if scout.stage == "fit":
+            with self.clock.charge("building"), one_blas_thread():
+                scout.fit(self.clock.check)
         if scout.stage == "known" and not self._proven and self.round >= self._next_solve:
             scout.stage, scout.candidate = "check", None
         if scout.stage == "check" and scout.candidate is None and scout.function is not None:

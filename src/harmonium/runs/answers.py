@@ -150,7 +150,10 @@ def read_numbers(answers: Any, rows: int) -> Fitness | None:
     """Return the answers for all rows as floats; none where one of them needs a closer look."""
     if rows == 1 and type(answers[0]) is float and math.isfinite(answers[0]):
         return np.array([answers[0]])  # rows often come one by one
-    array = np.asarray(answers) if _are_plain(answers) else np.empty(0)
+    try:
+        array = np.asarray(answers) if _are_plain(answers) else np.empty(0)
+    except Exception:  # noqa: BLE001  # whatever the conversion of a subclass of float does
+        return None
     if array.shape != (rows,) or array.dtype.kind not in "biuf":
         return None
     if array.dtype == np.uint64 and (array >= _WRAPPED).any():
@@ -183,7 +186,7 @@ def read_number(value: Any) -> tuple[float, str]:
         answer, words = float(value) if readable else np.nan, _shorten(value)
     except OverflowError:
         answer, words = np.nan, "a number too large for a float"
-    except (TypeError, ValueError):
+    except Exception:  # noqa: BLE001  # whatever a conversion does
         answer, words = np.nan, _shorten(value)
     return answer, "" if np.isfinite(answer) else f"returned {words}"
 

@@ -33,8 +33,8 @@ values."""
 MIN_DISTINCT = 0.95
 """Share of bits whose effects must differ from those of all others, for probing."""
 
-MAX_TERMS_PER_BIT = 150
-"""Terms that the interactions may allow."""
+MAX_TERMS_PER_BIT, MAX_TERMS = 150, 10_000
+"""Terms that the interactions may allow: the normal equations of 10,000 take 1.6 GB."""
 
 WORTH = 0.4
 """What a row of a climb or a probe is worth in random rows, for terms of several bits."""

@@ -7,6 +7,7 @@ It looks on while a search climbs, then asks for rows of its own, in stages:
     walk    if it is, and few bits interact: a random walk, of which every step is an effect
     probe   if it is not, values are all different, and few bits interact: which do?
     rows    random rows, until all terms that the interactions allow are known
+    fit     these terms are fitted to all rows
     check   the best row of the learned function: does it have the value that was predicted?
     confirm random rows, after a walk: do they?
     known   the function is known
@@ -18,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from harmonium.bits import Bits, Fitness
+from harmonium.clock import Check
 from harmonium.seeds import stream
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
@@ -27,6 +29,7 @@ from harmonium.structure.limits import (
     MAX_PASSES,
     MAX_PROBES,
     MAX_SHARE,
+    MAX_TERMS,
     MAX_TERMS_PER_BIT,
     MAX_VALUE,
     MIN_DISTINCT,
@@ -43,7 +46,9 @@ from harmonium.structure.probing import Probe
 from harmonium.structure.records import Effects, Integers, Rows
 from harmonium.structure.terms import Normal, drop_zeros, flip_groups, has_order_two
 
-Stage = Literal["watch", "order", "walk", "probe", "rows", "check", "confirm", "known", "done"]
+Stage = Literal[
+    "watch", "order", "walk", "probe", "rows", "fit", "check", "confirm", "known", "done"
+]
 
 
 class Scout:
@@ -170,8 +175,6 @@ class Scout:
             self.verified = False
         elif self.stage == "check":
             self._check(bits, fitness)
-        elif self.stage == "rows":
-            self._receive_rows(bits, fitness)
         elif self.stage == "confirm":
             self._confirm(bits, fitness)
         else:
@@ -180,6 +183,8 @@ class Scout:
                 self._receive_order(bits, fitness)
             elif self.stage == "walk":
                 self._receive_walk(bits, fitness)
+            elif self.stage == "rows":
+                self.batches, self.stage = self.batches + 1, "fit"
             else:
                 self._receive_probe(bits, fitness)
 
@@ -280,7 +285,6 @@ class Scout:
         if not self._normal.terms:
             self.stage = "done"
             return
-        self._normal.add(self.rows.bits, self.rows.fitness)
         count = len(self.free)
         missing = len(self._normal.terms) + self._held_back - int(WORTH * self.rows.count)
         self.wanted = max(count, missing)
@@ -288,25 +292,25 @@ class Scout:
 
     def _make_normal(self) -> Normal:
         """Return the equations for all terms that the interactions allow; none if too many."""
-        terms = list_cliques(self.neighbors, self.space.free, MAX_TERMS_PER_BIT * len(self.free))
+        limit = min(MAX_TERMS, MAX_TERMS_PER_BIT * len(self.free))
+        terms = list_cliques(self.neighbors, self.space.free, limit)
         return Normal(self.space.length, terms or [])
 
-    def _receive_rows(self, bits: Bits, fitness: Fitness) -> None:
-        """Add random rows; those of the last batches are predicted before they are used."""
-        self.batches += 1
-        count, terms = len(self.free), len(self._normal.terms)
-        new = len(bits) - min(len(bits), self._held_back)
-        self._normal.add(bits[:new], fitness[:new])
-        function = self._normal.solve()
-        self.rows.add(bits, fitness)
-        if function is not None:
-            function = drop_zeros(function, self.tolerance)
-            if self._predicts_all(function):
-                self._ask_best_of(function)
-                return
-        self._normal.add(bits[new:], fitness[new:])
-        self.wanted = max(self._held_back, terms // 20)
-        if self._normal.count > 1.5 * terms + 4 * count:
+    def fit(self, check: Check) -> None:
+        """Fit all terms to the rows but the last, and predict those; again if `check` raises."""
+        normal, rows, terms = self._normal, self.rows, len(self._normal.terms)
+        used = rows.count - min(self.wanted, self._held_back)
+        if normal.count <= used:  # otherwise they were predicted before
+            normal.add(rows, used, check)
+            function = normal.solve(check)
+            if function is not None:
+                function = drop_zeros(function, self.tolerance)
+                if self._predicts_all(function):
+                    self._ask_best_of(function)
+                    return
+        normal.add(rows, rows.count, check)
+        self.wanted, self.stage = max(self._held_back, terms // 20), "rows"
+        if normal.count > 1.5 * terms + 4 * len(self.free):
             if self.probes < MAX_PROBES:
                 self._start_probe()
             else:
@@ -345,7 +349,8 @@ class Scout:
             snapshot.put("probe", self._probe.save())
         if self.function is not None:
             snapshot.put("function", self.function.save())
-        if self.stage == "rows":
+        if self.stage in ("rows", "fit"):
+            snapshot.facts["added"] = self._normal.count
             snapshot.arrays["products"] = self._normal.products
         return snapshot
 
@@ -366,10 +371,14 @@ class Scout:
         if self.stage == "probe":
             self._probe = self._make_probe(self.probes - 1)
             self._probe.load(snapshot.get("probe"))
-        if self.stage == "rows":
+        if self.stage in ("rows", "fit"):
             self._normal = self._make_normal()
             products = snapshot.array("products", "float64", (len(self._normal.terms),))
-            self._normal.add(self.rows.bits, self.rows.fitness, products)
+            added = snapshot.fact("added", int, least=0)
+            if added > self.rows.count or not self._normal.terms:
+                raise CheckpointError("its rows and its terms do not fit together")
+            self._normal.add(self.rows, added)
+            self._normal.products = products  # the same to the last digit
         if self.stage == "check" and self.function is None:
             raise CheckpointError("it has no function to check")
 

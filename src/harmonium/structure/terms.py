@@ -2,13 +2,21 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
 from harmonium.bits import Bits, Fitness
+from harmonium.clock import Check, no_check
 from harmonium.structure.polynomial import Numbers, Polynomial, Term, make_matrix
+from harmonium.structure.records import Rows
 
 UNDECIDED = 1e-6
 """Share of its rows that count for a term, after all others, below which it is not decided."""
+
+MAX_PRODUCTS = 1_000_000_000
+"""Multiplications between two looks at the clock: some tens of milliseconds."""
+
+COLUMNS = 128
+"""Columns of the normal equations that are eliminated together."""
 
 
 class Normal:
@@ -28,27 +36,51 @@ class Normal:
         self._gram = np.zeros((len(terms), len(terms)))
         self.products = np.zeros(len(terms))
 
-    def add(self, bits: Bits, fitness: Fitness, products: Numbers | None = None) -> None:
-        """Add rows; `products` are those of all rows so far, from a snapshot.
+    def add(self, rows: Rows, end: int, check: Check = no_check) -> None:
+        """Add the next rows, so that there are `end`; if `check` raises, go on by another call.
 
         The sums of products of signs are exact, those of the fitness depend on the order of rows.
         """
-        matrix = make_matrix(bits, self.terms)
-        self._gram += matrix.T @ matrix  # whole numbers, exact also in single precision
-        self.products = self.products + matrix.T @ fitness if products is None else products
-        self.count += len(bits)
+        bits, fitness = rows.bits, rows.fitness
+        step = max(1, MAX_PRODUCTS // len(self.terms) ** 2)
+        while self.count < end:
+            check()
+            part = slice(self.count, min(self.count + step, end))
+            matrix = make_matrix(bits[part], self.terms)
+            self._gram += matrix.T @ matrix  # whole numbers, exact also in single precision
+            self.products = self.products + matrix.T @ fitness[part]
+            self.count = part.stop
 
-    def solve(self) -> Polynomial | None:
+    def solve(self, check: Check = no_check) -> Polynomial | None:
         """Return the function that fits best, or none if the rows do not decide all terms."""
         try:
-            factor = cho_factor(self._gram)
+            factor = factorize(self._gram, check)
         except LinAlgError:
             return None
-        if (np.diag(factor[0]) ** 2).min() < UNDECIDED * self.count:
+        if (np.diag(factor) ** 2).min() < UNDECIDED * self.count:
             return None
-        values: Numbers = cho_solve(factor, self.products)
-        values += cho_solve(factor, self.products - self._gram @ values)
+        values: Numbers = cho_solve((factor, True), self.products)
+        values += cho_solve((factor, True), self.products - self._gram @ values)
         return Polynomial(self.length, dict(zip(self.terms, values.tolist(), strict=True)))
+
+
+def factorize(matrix: Numbers, check: Check = no_check) -> Numbers:
+    """Return the Cholesky factor of a matrix, a lower triangle; look at the clock meanwhile.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is not positive definite.
+    """
+    lower = np.zeros_like(matrix)
+    for start in range(0, len(matrix), COLUMNS):
+        check()
+        end = start + COLUMNS
+        panel = matrix[start:, start:end] - lower[start:, :start] @ lower[start:end, :start].T
+        corner = cholesky(panel[: panel.shape[1]], lower=True)
+        lower[start:end, start:end] = corner
+        lower[end:, start:end] = solve_triangular(corner, panel[COLUMNS:].T, lower=True).T
+    return lower
 
 
 def drop_zeros(function: Polynomial, least: float) -> Polynomial:

@@ -172,7 +172,7 @@ def is_running(path: Path) -> bool:
     Not to be called by a process that has the store open: SQLite could lose its locks.
     """
     try:
-        file = os.open(path, os.O_RDONLY)
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # it may be a pipe
     except OSError:
         return False
     try:

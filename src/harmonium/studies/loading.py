@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from harmonium.algorithms import EDA, Algorithm
+from harmonium.files import FileRefusedError, read_regular
 from harmonium.models import MODELS
 from harmonium.problems import FileProblem
 from harmonium.registry import importable
@@ -23,8 +24,8 @@ Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_LENGTH)]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 Positive = Annotated[int, Meta(ge=1)]
 
-MAX_CHARACTERS = 10_000_000
-"""Most characters of a study file; a device may never end."""
+MAX_BYTES = 10_000_000
+"""Size up to which a study file is read."""
 
 
 class ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,15 +110,12 @@ def load_study(path: str | Path) -> Study:
     """
     path = Path(path)
     try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(MAX_CHARACTERS + 1)
+        text = read_regular(path, MAX_BYTES).decode("utf-8")
+    except FileRefusedError as error:
+        raise SpecError(f"{path}: {error}; expected a study file, in TOML") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SpecError(f"{path}: cannot be read: {reason}") from None
-    if len(text) > MAX_CHARACTERS:
-        raise SpecError(
-            f"{path}: is not a study file; expected TOML of at most {MAX_CHARACTERS:,} characters"
-        )
     return parse_study(text, path.name, path.absolute().parent)
 
 

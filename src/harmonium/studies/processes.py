@@ -106,13 +106,15 @@ class Processes(Executor):
             try:
                 done, value = worker.call(job)
             except (EOFError, OSError, _WrongAnswer) as error:
+                if not self._killed.is_set():
+                    code = worker.kill()
+                    wrong = isinstance(error, _WrongAnswer)
+                    end = str(error) if wrong else f"with exit code {code}"
+                    worker.start()
                 if self._killed.is_set():
+                    worker.kill()  # the new one, too
                     job.future.set_exception(WorkerDied("killed"))
                     return
-                code = worker.kill()
-                wrong = isinstance(error, _WrongAnswer)
-                end = str(error) if wrong else f"with exit code {code}"
-                worker.start()
                 continue
             except Exception as error:  # noqa: BLE001  # the call cannot be pickled
                 job.future.set_exception(error)
@@ -145,9 +147,10 @@ class _Worker:
         """Start the process in a new interpreter, so that no thread or lock is inherited."""
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        process = context.Process(target=_work, args=(theirs,), daemon=True)
         with no_interrupts():
-            self._process.start()
+            process.start()
+        self._process = process  # only now: another thread may kill it at any time
         theirs.close()
 
     def call(self, job: _Job) -> tuple[bool, Any]:
@@ -192,7 +195,7 @@ def _work(pipe: Connection) -> None:
     while True:
         try:
             number, fn, args, kwargs = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):
             return
         try:
             answer = (number, True, fn(*args, **kwargs))
@@ -207,6 +210,8 @@ def _work(pipe: Connection) -> None:
         except (TypeError, AttributeError, ValueError, PicklingError) as error:
             words = f"the result cannot be sent between processes: {error}"
             pipe.send((number, False, RuntimeError(words)))
+        except OSError:  # the call has closed the pipe, or the driver has ended
+            os._exit(1)
 
 
 def _open_standard_streams() -> None:

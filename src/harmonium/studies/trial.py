@@ -32,6 +32,9 @@ from harmonium.specs import Spec, SpecError, from_dict, to_json
 VERSION = 2
 """Version of the results: raised when the same spec gives other results. Part of every key."""
 
+MAX_ERROR_CHARACTERS = 100_000
+"""Length of the text of an error up to which it is stored whole."""
+
 Status = Literal["done", "failed"]
 
 
@@ -215,7 +218,7 @@ def execute(spec: str, folder: str | None) -> bytes:
     except BaseException as raised:  # noqa: BLE001  # of the user's code: recorded
         if is_interrupt(raised) and _can_be_interrupted() and os.getpid() == process:
             raise KeyboardInterrupt from None
-        error = traceback.format_exc().encode("utf-8", "backslashreplace").decode()
+        error = _shorten(traceback.format_exc()).encode("utf-8", "backslashreplace").decode()
     if os.getpid() != process:
         os._exit(0)
     return write_record(
@@ -232,6 +235,15 @@ def execute(spec: str, folder: str | None) -> bytes:
             key=_hash(spec.encode()),
         )
     )
+
+
+def _shorten(error: str) -> str:
+    """Return the beginning and the end of a text that is too long to be stored."""
+    surplus = len(error) - MAX_ERROR_CHARACTERS
+    if surplus <= 0:
+        return error
+    half = MAX_ERROR_CHARACTERS // 2
+    return f"{error[:half]}\n… {surplus:,} characters are left out …\n{error[-half:]}"
 
 
 def _can_be_interrupted() -> bool:
