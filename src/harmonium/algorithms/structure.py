@@ -11,10 +11,11 @@ from typing import ClassVar
 
 from harmonium.algorithms.base import Status
 from harmonium.algorithms.pyramid import Pyramid, PyramidSearch
+from harmonium.algorithms.values import ValueSearch
 from harmonium.bits import Bits, Fitness
 from harmonium.blas import one_blas_thread
 from harmonium.snapshots import Snapshot
-from harmonium.space import Space
+from harmonium.space import Space, as_space
 from harmonium.structure import MAX_STEPS, Polynomial, Scout, anneal, eliminate
 
 GUESS_STEPS = 10_000_000
@@ -44,9 +45,10 @@ class Structure(Pyramid):
 
     name: ClassVar[str] = "structure"
 
-    def start(self, space: Space | int, seed: int) -> "StructureSearch":
+    def start(self, space: Space | int, seed: int) -> PyramidSearch:
         """Start a search over the rows of a space, or over that many free bits."""
-        return StructureSearch(self, space, seed)
+        search = ValueSearch if as_space(space).groups else StructureSearch
+        return search(self, space, seed)
 
 
 class StructureSearch(PyramidSearch):
