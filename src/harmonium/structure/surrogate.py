@@ -7,8 +7,10 @@ Matheron's rule: draw tables, then correct them by what they get wrong), so that
 sample is either good or tells something.
 """
 
+from itertools import combinations
+
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from harmonium.structure.records import Integers, Numbers
 from harmonium.structure.tables import Pair, Tables
@@ -69,6 +71,32 @@ class Surrogate:
         self.values = np.concatenate([self.values, values])
         self.fitness = np.concatenate([self.fitness, fitness])
         return surprises
+
+    @property
+    def likelihood(self) -> float:
+        """Logarithm of the likelihood of all rows, with the scale that fits them best."""
+        rounding = np.sqrt(JITTER) * 1e-3 * float(np.abs(self.fitness).max())
+        spread = np.log(max(self.scale, rounding, np.finfo(float).tiny))
+        return -len(self.fitness) * float(spread) - float(np.log(np.diag(self._factor)).sum())
+
+    def suggest_pair(self) -> Pair | None:
+        """Return the pair whose table would explain most of what others leave; none if all are in.
+
+        It is the pair for which the likelihood rises fastest with the variance of the entries.
+        """
+        count = len(self.fitness)
+        inverse = cho_solve((self._factor, True), np.eye(count))
+        weights = cho_solve((self._factor, True), self.fitness - self._centre) / self.scale
+        best, found = -np.inf, None
+        for one, other in combinations(range(len(self.sizes)), 2):
+            if (one, other) in self.pairs:
+                continue
+            cells = self.values[:, one] * self.sizes[other] + self.values[:, other]
+            explained = float((np.bincount(cells, weights) ** 2).sum())
+            expected = float(np.einsum("ij,ij->", inverse, cells[:, None] == cells))
+            if explained - expected > best:
+                best, found = explained - expected, (one, other)
+        return found
 
     def _covariance(self, ones: Integers, others: Integers) -> Numbers:
         """Return the variables and pairs in which two rows agree, and the constant."""

@@ -13,20 +13,22 @@ It asks for rows in stages, before any other search:
 from typing import Literal
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
 from harmonium.bits import Bits, Fitness
 from harmonium.seeds import stream
 from harmonium.snapshots import Snapshot
 from harmonium.space import Space
-from harmonium.structure.limits import MAX_LENGTH, MAX_VALUE, TOLERANCE
+from harmonium.structure.limits import MAX_VALUE, TOLERANCE
 from harmonium.structure.probing import Probe
 from harmonium.structure.records import Integers, Rows
 from harmonium.structure.surrogate import Surrogate
 from harmonium.structure.tables import Coding, Pair
 from harmonium.structure.terms import flip_groups, has_order_two
 
-MIN_VARIABLES = 5
-"""Variables from which on something is learned: fewer are soon tried."""
+MIN_VARIABLES, MAX_VARIABLES = 5, 40
+"""Variables for which something is learned: fewer are soon tried, and pairs of more take too long.
+"""
 
 MAX_PARAMETERS = 2_500
 """Numbers that may have to be known; as many rows are needed, and a matrix of as many squared."""
@@ -43,8 +45,12 @@ HEATS = (1.0, 2.0, 4.0, 8.0)
 MAX_SURPRISE = 10.0
 """Mean deviation from what was predicted, beyond which interactions must have been missed."""
 
-MAX_PROBES = 4
-"""Probes for interactions at most."""
+MIN_GAIN = 10.0
+"""Gain of the logarithm of the likelihood for which a pair is added that a probe has missed."""
+
+LOOK_AGAIN, LAST_LOOK = 1.25, 500
+"""Growth of the rows after which such pairs are looked for again, and rows after which they are
+looked for only where predictions are wrong."""
 
 CONFIRMED_ROWS = 32
 """Random rows that a function must predict before it is known."""
@@ -69,17 +75,19 @@ class ValueScout:
         self.count = len(self.coding.members)
         """Number of variables."""
         bounded = space.fewest > 0 or space.most < space.length or space.feasible is not None
-        possible = not bounded and self.count >= MIN_VARIABLES and space.length <= MAX_LENGTH
+        possible = not bounded and MIN_VARIABLES <= self.count <= MAX_VARIABLES
         self.stage: Stage = "order" if possible else "done"
         self.rows = Rows(space.length)
         self.neighbors = np.zeros((self.count, self.count), dtype=np.bool_)
         """Variables that interact, as far as found."""
-        self.probes = 0
+        self.next_look = 0
+        """Rows after which missed pairs are looked for."""
         self.batches = 0
         """Batches of guesses and random rows so far."""
         self.proven = False
         """Whether the best row of the known function is proven to be the best."""
-        self._probe = Probe(np.zeros(self.count, dtype=np.uint8), np.arange(self.count))
+        order = self._rng("probe order").permutation(self.count)
+        self._probe = Probe(np.zeros(self.count, dtype=np.uint8), order)
         self._surrogate = self._make_surrogate()
         self._blocks: list[int] = []
         """Numbers of rows that were added to the surrogate at a time."""
@@ -121,21 +129,21 @@ class ValueScout:
         """Return the rows whose fitness is wanted next."""
         if self.stage == "order":
             groups = self._rng("order groups").permutation(self.count) % 5
-            return self._mix("order", 0, flip_groups(np.zeros(self.count, np.uint8), groups))
+            return self._mix("order", flip_groups(np.zeros(self.count, np.uint8), groups))
         if self.stage == "probe":
-            return self._mix("probe", self.probes, self._probe.propose())
+            return self._mix("probe", self._probe.propose())
         if self.stage == "guess":
             if len(rows := self._guess()):
                 return rows
             self.stage = "confirm"
         return self.space.sample(CONFIRMED_ROWS, self._rng("rows", self.batches))
 
-    def _mix(self, part: str, number: int, choices: Bits) -> Bits:
+    def _mix(self, part: str, choices: Bits) -> Bits:
         """Return rows with the value of each variable from one of two random rows.
 
         The two rows have no value in common, so that a variable is as good as a bit.
         """
-        rng, sizes = self._rng(part, number), self.coding.sizes
+        rng, sizes = self._rng(part), self.coding.sizes
         first = rng.integers(sizes)
         second = (first + rng.integers(1, sizes)) % sizes
         return self.coding.write(np.where(choices == 1, second, first))
@@ -166,7 +174,10 @@ class ValueScout:
         if not self._can_learn(fitness):
             return
         if self.stage in ("guess", "confirm"):
-            self._receive_guesses(bits, fitness)
+            try:
+                self._receive_guesses(bits, fitness)
+            except LinAlgError:  # rows that hardly differ, beyond what rounding allows
+                self.stage = "done"
             return
         self.rows.add(bits, fitness)
         if self.stage == "order":
@@ -177,20 +188,27 @@ class ValueScout:
             self._end_probe()
 
     def _end_probe(self) -> None:
-        """Take over the interactions that a probe has found; guess if they are new and few."""
-        found = self._probe.neighbors & ~self.neighbors
-        self.neighbors |= found
-        self.probes += 1
-        self._start_probe()
-        self._surrogate, self._blocks = self._make_surrogate(), []
-        possible = found.any() and self._surrogate.parameters <= MAX_PARAMETERS
-        self.stage = "guess" if possible else "done"
-        if possible:
+        """Guess, if so few variables interact that their tables can be known."""
+        self.neighbors |= self._probe.neighbors
+        self._surrogate = self._make_surrogate()
+        if self._surrogate.parameters > MAX_PARAMETERS:
+            self.stage = "done"
+        else:
+            self.stage = "guess"
             self._add_rows()
 
-    def _start_probe(self) -> None:
-        order = self._rng("probe order", self.probes).permutation(self.count)
-        self._probe = Probe(np.zeros(self.count, dtype=np.uint8), order)
+    def _add_pairs(self) -> bool:
+        """Add pairs that a probe has missed, while rows are more likely with them; say whether."""
+        added = False
+        while (pair := self._surrogate.suggest_pair()) is not None:
+            other = Surrogate(self.coding.sizes, sorted([*self._surrogate.pairs, pair]))
+            other.add(self._surrogate.values, self._surrogate.fitness)
+            gain = other.likelihood - self._surrogate.likelihood
+            if gain < MIN_GAIN or other.parameters > MAX_PARAMETERS:
+                break
+            self._surrogate, self._blocks = other, [len(other.fitness)]
+            self.neighbors[pair] = self.neighbors[pair[::-1]] = added = True
+        return added
 
     def _add_rows(self) -> bool:
         """Add rows to the surrogate; return whether they are far from what was predicted."""
@@ -210,16 +228,19 @@ class ValueScout:
         self.rows.add(bits, fitness)
         right = bool(wrong <= self.tolerance)
         surprised = self._add_rows()
+        added = False
+        due = self.next_look <= self.rows.count <= LAST_LOOK
+        if not right and (surprised or due):
+            added = self._add_pairs()
+            self.next_look = int(LOOK_AGAIN * self.rows.count)
         if right:
             self.stage = "known" if confirmed else "confirm"
             if confirmed:
                 self.proven = mean.find_best(self._rng("best")).proven
-        elif surprised:
-            self.stage = "probe" if self.probes < MAX_PROBES else "done"
-        elif self.rows.count > MAX_SURPLUS * self._surrogate.parameters + CONFIRMED_ROWS:
-            self.stage = "done"
         else:
-            self.stage = "guess"
+            most = MAX_SURPLUS * self._surrogate.parameters + CONFIRMED_ROWS
+            hopeless = (surprised and not added) or self.rows.count > most
+            self.stage = "done" if hopeless else "guess"
 
     def save(self) -> Snapshot:
         """Return the state; the surrogate is made again of the rows."""
@@ -236,7 +257,6 @@ class ValueScout:
         shape = (self.count, self.count)
         self.neighbors = snapshot.array("neighbors", "bool", shape).copy()
         self.rows = Rows.load(self.space.length, snapshot.get("rows"))
-        self._start_probe()
         self._probe.load(snapshot.get("probe"))
         self._surrogate, self._blocks = self._make_surrogate(), []
         values, start = self.coding.read(self.rows.bits), 0
@@ -247,5 +267,5 @@ class ValueScout:
             start += size
 
 
-_FACTS = {"stage": Stage, "probes": int, "batches": int, "proven": bool}
+_FACTS = {"stage": Stage, "next_look": int, "batches": int, "proven": bool}
 """Plain values of the state, with their types."""
