@@ -76,6 +76,7 @@ class ValueScout:
         """Number of variables."""
         bounded = space.fewest > 0 or space.most < space.length or space.feasible is not None
         possible = not bounded and MIN_VARIABLES <= self.count <= MAX_VARIABLES
+        possible &= int(self.coding.sizes.sum()) <= MAX_PARAMETERS
         self.stage: Stage = "order" if possible else "done"
         self.rows = Rows(space.length)
         self.neighbors = np.zeros((self.count, self.count), dtype=np.bool_)
