@@ -27,8 +27,9 @@ class Structure(Pyramid):
     """A pyramid that also learns which bits interact, and the whole function where it can.
 
     Functions that are sums of parts of a few bits each, such as NK landscapes, spin glasses and
-    QUBOs, are known exactly after some evaluations, and their best row follows from that. Others
-    are searched by the pyramid alone; finding that out takes 16 evaluations.
+    QUBOs, are known exactly after some evaluations, and their best row follows from that. So are
+    functions of variables with several values (groups of bits) that interact in pairs. Others are
+    searched by the pyramid alone; finding that out takes 16 evaluations.
 
     Parameters
     ----------
