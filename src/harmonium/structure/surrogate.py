@@ -8,6 +8,7 @@ sample is either good or tells something.
 """
 
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -20,6 +21,13 @@ JITTER = 1e-8
 
 REFINEMENTS = 2
 """How often the mean is corrected by what it gets wrong, which takes the jitter out of it."""
+
+
+def _solve(factor: Numbers, right: Numbers, transposed: bool = False) -> Numbers:
+    """Solve a lower triangular system, or its transpose."""
+    which: Literal[0, 1] = 1 if transposed else 0
+    solution: Numbers = solve_triangular(factor, right, which, lower=True, check_finite=False)
+    return solution
 
 
 class Surrogate:
@@ -58,15 +66,16 @@ class Surrogate:
     def add(self, values: Integers, fitness: Numbers) -> Numbers:
         """Add rows; return how far they were from what was predicted, in standard deviations."""
         mixed = self._covariance(self.values, values)
-        solved = solve_triangular(self._factor, mixed, lower=True) if len(mixed) else mixed
+        solved = _solve(self._factor, mixed) if len(mixed) else mixed
         left = self._covariance(values, values) - solved.T @ solved
         corner = cholesky(left + JITTER * len(self.sizes) * np.eye(len(values)), lower=True)
         predicted = solved.T @ self._surprises
         if not len(self.fitness):
             self._centre = float(fitness.mean())
-        surprises = solve_triangular(corner, fitness - self._centre - predicted, lower=True)
+        surprises = _solve(corner, fitness - self._centre - predicted)
         empty = np.zeros((len(self.values), len(values)))
-        self._factor = np.block([[self._factor, empty], [solved.T, corner]])
+        whole = np.block([[self._factor, empty], [solved.T, corner]])
+        self._factor = np.asfortranarray(whole)  # otherwise every solution copies it
         self._surprises = np.concatenate([self._surprises, surprises])
         self.values = np.concatenate([self.values, values])
         self.fitness = np.concatenate([self.fitness, fitness])
@@ -133,8 +142,7 @@ class Surrogate:
 
     def _add(self, tables: Tables, wrong: Numbers) -> Tables:
         """Return tables corrected such that they explain what was wrong at each row."""
-        half = solve_triangular(self._factor, wrong, lower=True)
-        weights = solve_triangular(self._factor, half, lower=True, trans=1)
+        weights = _solve(self._factor, _solve(self._factor, wrong), transposed=True)
         singles = [
             table + np.bincount(column, weights, len(table))
             for table, column in zip(tables.singles, self.values.T, strict=True)

@@ -42,15 +42,18 @@ MIN_BATCH, ROWS_PER_GUESS = 8, 64
 HEATS = (1.0, 2.0, 4.0, 8.0)
 """Factors of the deviations of guesses, tried until enough of them are new."""
 
-MAX_SURPRISE = 10.0
-"""Mean deviation from what was predicted, beyond which interactions must have been missed."""
+SOME_SURPRISE, MAX_SURPRISE = 3.0, 10.0
+"""Mean deviations from what was predicted, in standard deviations: beyond the first, interactions
+that were missed are looked for; beyond the second there must be some, or larger terms."""
+
+MAX_PROBES = 6
+"""Probes for interactions at most: tables that are flat in places hide them."""
 
 MIN_GAIN = 10.0
-"""Gain of the logarithm of the likelihood for which a pair is added that a probe has missed."""
+"""Gain of the logarithm of the likelihood for which a pair is added that all probes have missed."""
 
-LOOK_AGAIN, LAST_LOOK = 1.25, 500
-"""Growth of the rows after which such pairs are looked for again, and rows after which they are
-looked for only where predictions are wrong."""
+ROWS_BETWEEN_PROBES = 40
+"""Rows after a probe before the next one."""
 
 CONFIRMED_ROWS = 32
 """Random rows that a function must predict before it is known."""
@@ -81,14 +84,15 @@ class ValueScout:
         self.rows = Rows(space.length)
         self.neighbors = np.zeros((self.count, self.count), dtype=np.bool_)
         """Variables that interact, as far as found."""
-        self.next_look = 0
-        """Rows after which missed pairs are looked for."""
+        self.probes = 0
+        """Probes for interactions that have ended."""
+        self.next_probe = 0
+        """Rows after which there may be another one."""
         self.batches = 0
         """Batches of guesses and random rows so far."""
         self.proven = False
         """Whether the best row of the known function is proven to be the best."""
-        order = self._rng("probe order").permutation(self.count)
-        self._probe = Probe(np.zeros(self.count, dtype=np.uint8), order)
+        self._start_probe()
         self._surrogate = self._make_surrogate()
         self._blocks: list[int] = []
         """Numbers of rows that were added to the surrogate at a time."""
@@ -130,21 +134,21 @@ class ValueScout:
         """Return the rows whose fitness is wanted next."""
         if self.stage == "order":
             groups = self._rng("order groups").permutation(self.count) % 5
-            return self._mix("order", flip_groups(np.zeros(self.count, np.uint8), groups))
+            return self._mix("order", 0, flip_groups(np.zeros(self.count, np.uint8), groups))
         if self.stage == "probe":
-            return self._mix("probe", self._probe.propose())
+            return self._mix("probe", self.probes, self._probe.propose())
         if self.stage == "guess":
             if len(rows := self._guess()):
                 return rows
             self.stage = "confirm"
         return self.space.sample(CONFIRMED_ROWS, self._rng("rows", self.batches))
 
-    def _mix(self, part: str, choices: Bits) -> Bits:
+    def _mix(self, part: str, number: int, choices: Bits) -> Bits:
         """Return rows with the value of each variable from one of two random rows.
 
         The two rows have no value in common, so that a variable is as good as a bit.
         """
-        rng, sizes = self._rng(part), self.coding.sizes
+        rng, sizes = self._rng(part, number), self.coding.sizes
         first = rng.integers(sizes)
         second = (first + rng.integers(1, sizes)) % sizes
         return self.coding.write(np.where(choices == 1, second, first))
@@ -188,15 +192,26 @@ class ValueScout:
         if self._probe.finished:
             self._end_probe()
 
+    def _start_probe(self) -> None:
+        order = self._rng("probe order", self.probes).permutation(self.count)
+        self._probe = Probe(np.zeros(self.count, dtype=np.uint8), order)
+
     def _end_probe(self) -> None:
         """Guess, if so few variables interact that their tables can be known."""
+        new = bool((self._probe.neighbors & ~self.neighbors).any())
         self.neighbors |= self._probe.neighbors
-        self._surrogate = self._make_surrogate()
+        self.probes += 1
+        self.next_probe = self.rows.count + ROWS_BETWEEN_PROBES
+        self._start_probe()
+        if new or self.probes == 1:
+            self._surrogate, self._blocks = self._make_surrogate(), []
         if self._surrogate.parameters > MAX_PARAMETERS:
             self.stage = "done"
-        else:
-            self.stage = "guess"
-            self._add_rows()
+            return
+        self._add_rows()
+        if not new and self.probes > 1:
+            self._add_pairs()
+        self.stage = "guess"
 
     def _add_pairs(self) -> bool:
         """Add pairs that a probe has missed, while rows are more likely with them; say whether."""
@@ -211,14 +226,15 @@ class ValueScout:
             self.neighbors[pair] = self.neighbors[pair[::-1]] = added = True
         return added
 
-    def _add_rows(self) -> bool:
-        """Add rows to the surrogate; return whether they are far from what was predicted."""
+    def _add_rows(self) -> float:
+        """Add rows to the surrogate; return how far they are from what was predicted."""
         surrogate, known = self._surrogate, sum(self._blocks)
         scale = surrogate.scale if known else np.inf
+        scale = max(scale, float(np.finfo(float).tiny))
         values = self.coding.read(self.rows.bits[known:])
         surprises = surrogate.add(values, self.rows.fitness[known:])
         self._blocks.append(len(values))
-        return bool(np.mean(surprises**2) > (MAX_SURPRISE * scale) ** 2)
+        return float(np.sqrt(np.mean(surprises**2))) / scale
 
     def _receive_guesses(self, bits: Bits, fitness: Fitness) -> None:
         """See whether rows were predicted; go on to what follows from that."""
@@ -228,20 +244,24 @@ class ValueScout:
         self.batches += 1
         self.rows.add(bits, fitness)
         right = bool(wrong <= self.tolerance)
-        surprised = self._add_rows()
-        added = False
-        due = self.next_look <= self.rows.count <= LAST_LOOK
-        if not right and (surprised or due):
-            added = self._add_pairs()
-            self.next_look = int(LOOK_AGAIN * self.rows.count)
+        surprise = self._add_rows()
+        most = MAX_SURPLUS * self._surrogate.parameters + CONFIRMED_ROWS
         if right:
             self.stage = "known" if confirmed else "confirm"
             if confirmed:
                 self.proven = mean.find_best(self._rng("best")).proven
+        elif surprise > SOME_SURPRISE and self.rows.count >= self.next_probe:
+            self._look_again(hopeless=surprise > MAX_SURPRISE)
         else:
-            most = MAX_SURPLUS * self._surrogate.parameters + CONFIRMED_ROWS
-            hopeless = (surprised and not added) or self.rows.count > most
-            self.stage = "done" if hopeless else "guess"
+            self.stage = "guess" if self.rows.count <= most else "done"
+
+    def _look_again(self, hopeless: bool) -> None:
+        """Look for interactions that were missed: by a probe, or else by what explains the rows."""
+        self.next_probe = self.rows.count + ROWS_BETWEEN_PROBES
+        if self.probes < MAX_PROBES:
+            self.stage = "probe"
+        else:
+            self.stage = "guess" if self._add_pairs() or not hopeless else "done"
 
     def save(self) -> Snapshot:
         """Return the state; the surrogate is made again of the rows."""
@@ -258,6 +278,7 @@ class ValueScout:
         shape = (self.count, self.count)
         self.neighbors = snapshot.array("neighbors", "bool", shape).copy()
         self.rows = Rows.load(self.space.length, snapshot.get("rows"))
+        self._start_probe()
         self._probe.load(snapshot.get("probe"))
         self._surrogate, self._blocks = self._make_surrogate(), []
         values, start = self.coding.read(self.rows.bits), 0
@@ -268,5 +289,5 @@ class ValueScout:
             start += size
 
 
-_FACTS = {"stage": Stage, "next_look": int, "batches": int, "proven": bool}
+_FACTS = {"stage": Stage, "probes": int, "next_probe": int, "batches": int, "proven": bool}
 """Plain values of the state, with their types."""
