@@ -78,24 +78,12 @@ ModelOption = Annotated[
         metavar="TEXT",
     ),
 ]
-_MODELS_HELP = (
-    "Model of an EDA: name:field=value,… (see `harmonium models`), or module:Class:field=value,…;"
-    " repeat to compare"
-)
 ModelsOption = Annotated[
     list[str] | None,
     typer.Option(
-        help=_MODELS_HELP,
-        show_default="rbm, unless --algorithm is given",
-        rich_help_panel=EDA_PANEL,
-        metavar="TEXT",
-    ),
-]
-OptionalModelsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help=_MODELS_HELP,
-        show_default="none: the algorithm structure; rbm with a setting of the EDA",
+        help="Model of an EDA: name:field=value,… (see `harmonium models`), or"
+        " module:Class:field=value,…; repeat to compare",
+        show_default="rbm; of solve without settings of the EDA: none",
         rich_help_panel=EDA_PANEL,
         metavar="TEXT",
     ),

@@ -29,7 +29,7 @@ def solve(
     algorithm: o.AlgorithmsOption = None,
     runs: o.RunsOption = 1,
     seed: o.FirstSeedOption = 1,
-    model: o.OptionalModelsOption = None,
+    model: o.ModelsOption = None,
     population: o.PopulationOption = None,
     replacement: o.ReplacementOption = None,
     tournament: o.TournamentOption = None,
