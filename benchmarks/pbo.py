@@ -172,7 +172,8 @@ def main() -> None:
     options = parser.parse_args()
     path = Path(__file__).with_name("pbo.jsonl")
     path.touch()
-    runs = run_missing(path, options.seeds, options.seconds)
+    known = run_missing(path, options.seeds, options.seconds)
+    runs = [run for run in known if run["seed"] <= options.seeds]
     seen = {
         function: {run["algorithm"] for run in runs if run["function"] == function}
         for function in range(1, 26)
