@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
@@ -19,6 +20,7 @@ from harmonium.clock import TimeUp
 from harmonium.interrupts import plain_interrupts
 from harmonium.models import Model
 from harmonium.options import FilePath, Options
+from harmonium.problems import check_problem, find_repair
 from harmonium.runs import Callback, Reason, Result, Runner, compile_kernels, default_stop
 from harmonium.runs.checkpoint import check_function, keep_checkpoint, load_runner
 from harmonium.runs.function import FunctionEvaluator, OnError, read_feasible
@@ -71,9 +73,10 @@ def maximize(
     function : callable
         Takes one row of `length` zeros and ones, an integer array, and returns a number. With
         `batch` it takes all rows at once, (rows, length) of uint8, and returns one number a row.
-        With `space` it takes a dict of values, with `batch` a list of them.
+        With `space` it takes a dict of values, with `batch` a list of them. A problem, such as
+        ``load("x.cnf")``, is called with all rows at once if `length` is left out.
     length : int, optional
-        Number of bits; left out with `space`.
+        Number of bits; left out with `space`, and for a problem that knows its length.
     space : mapping, optional
         Variables that are not bits, by name: ``range(1, 9)`` for integers, a list for choices and
         `bool` for a switch. The result has the best values in `best`.
@@ -161,6 +164,8 @@ def maximize(
     >>> result = hm.maximize(lambda bits: bits.sum(), length=50, seed=1, target=50)
     >>> result.fun, result.success, result.message
     (50.0, True, 'the target was reached')
+    >>> hm.maximize(hm.Trap(length=20, order=4), seed=1).fun
+    20.0
     """
     options = {key: value for key, value in locals().items() if key not in ("function", "length")}
     return _optimize(function, length, Options(**options), sign=1.0)
@@ -272,7 +277,7 @@ def resume(
             raise
         return result
     compile_kernels(runner.algorithm)
-    return _carry_out(runner, options)
+    return _carry_out(runner, options, function)
 
 
 def _optimize(
@@ -280,6 +285,9 @@ def _optimize(
 ) -> Result:
     """Check everything, then run."""
     variables = None if options.space is None else Variables(options.space)
+    if length is None and variables is None and hasattr(function, "length"):
+        problem = check_problem(function)
+        length, options = int(problem.length), replace(options, batch=True)
     length = _check_function(function, length, variables)
     groups = options.exactly_one if variables is None else variables.groups
     feasible = read_feasible(options.feasible, variables)
@@ -303,17 +311,19 @@ def _optimize(
     )
     if options.target is not None:
         evaluator.target = float(options.target) * sign
+    if options.noise:
+        evaluator.bound = None  # a noisy value may exceed it
     stop = options.adapt_stop(default_stop(algorithm))
     kind = NoisyRunner if options.noise else Runner
     runner = kind(algorithm, space, seed, evaluator, stop, initial)
     if options.checkpoint is not None:
         keep_checkpoint(runner, Path(options.checkpoint))
     compile_kernels(algorithm)
-    return _carry_out(runner, options)
+    return _carry_out(runner, options, function)
 
 
-def _carry_out(runner: Runner, options: Options) -> Result:
-    """Run to the end, with callback, log and progress."""
+def _carry_out(runner: Runner, options: Options, function: object) -> Result:
+    """Run to the end, with callback, log and progress; return rows that the problem allows."""
     runner.callback = options.callback
     with ExitStack() as stack:
         if options.log is not None:
@@ -323,7 +333,9 @@ def _carry_out(runner: Runner, options: Options) -> Result:
         if (progress := _open_progress(options.progress)) is not None:
             runner.watch = stack.enter_context(progress).watch
             runner.evaluator.on_progress = functools.partial(runner.watch, runner)
-        return runner.finish()
+        result = runner.finish()
+    repair = None if runner.space.constrained else find_repair(function)
+    return result if repair is None else result.change_rows(repair)
 
 
 def _open_progress(wanted: bool | Literal["lines"] | None) -> "Progress | None":
@@ -347,7 +359,9 @@ def _check_function(function: object, length: object, variables: Variables | Non
             raise TypeError(f"length is {length!r}; leave it out where there is a space")
         return variables.length
     if length is None:
-        raise TypeError("length is missing; expected the number of bits, or space=…")
+        raise TypeError(
+            "length is missing; expected the number of bits, space=…, or a problem with a length"
+        )
     if isinstance(length, bool) or not isinstance(length, int | np.integer):
         raise TypeError(f"length is {length!r}; expected the number of bits")
     if length < 1:

@@ -106,6 +106,17 @@ def test_algorithms_with_the_same_label_are_numbered() -> None:
     assert f"boa:max_parents=2: {boa},replacement=keep-parents\n" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("given", "label"),
+    [((), "structure"), (("--population", "40"), "rbm"), (("--model", "umda"), "umda")],
+)
+def test_the_default_is_that_of_maximize_unless_an_eda_is_meant(
+    given: tuple[str, ...], label: str
+) -> None:
+    (run,) = solve("onemax:length=12", "--max-evaluations", "400", *given)
+    assert run["label"] == label
+
+
 def test_each_algorithm_has_the_rules_that_suit_it() -> None:
     fixed, endless = solve(
         *("trap:length=30,order=5", "--max-evaluations", "30000"),

@@ -100,6 +100,26 @@ def test_unknown_options_are_refused() -> None:
             call(weigh)
 
 
+def test_a_problem_knows_its_length_and_takes_batches() -> None:
+    problem = hm.Trap(length=20, order=4)
+    alone = hm.maximize(problem, seed=1, max_calls=300)
+    given = hm.maximize(problem, 20, batch=True, seed=1, max_calls=300)
+    assert (alone.fun, alone.calls, alone.x.tolist()) == (given.fun, given.calls, given.x.tolist())
+    assert hm.minimize(problem, seed=1, max_calls=300).minimized
+
+
+def test_what_has_a_length_and_is_no_problem_is_refused() -> None:
+    class Half:
+        length = 5
+
+        def __call__(self, row: Any) -> float:
+            return float(row.sum())
+
+    with pytest.raises(TypeError, match="expected an object with length, optimum"):
+        hm.maximize(Half())
+    assert hm.maximize(Half(), 5, seed=1, target=5).fun == 5
+
+
 def test_the_options_are_those_of_maximize() -> None:
     signature = inspect.signature(hm.maximize)
     keywords = {

@@ -176,3 +176,53 @@ def test_a_run_returns_the_repaired_row_and_distinct_solutions() -> None:
         load = np.array([[3, 2, 1, 4, 2], [2, 3, 1, 1, 3]]) @ solution.x
         assert (load <= [7, 6]).all()
         assert solution.x @ [10, 7, 4, 8, 6] == solution.fun
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "bound"),
+    [
+        ("a.cnf", "p cnf 2 3\n1 -2 0\n2 0\n-1 0\n", 3.0),
+        ("a.wcnf", "h 1 0\n3 2 0\n4 -1 0\n", 7.0),
+        ("a.mc", "3 3\n1 2 5\n2 3 1\n1 3 -4\n", 6.0),
+        ("a.qubo", "2 3\n1 1 3\n1 2 2\n2 2 -1\n", 7.0),
+        ("a.ising", "0 1 -2\n1 2 3\n2 2 -1\n", 6.0),
+        ("a.nk", "2 0\n0\n1\n1\n5\n2\n4\n", 9.0),
+        ("a.kp", "2 4\n5 3\n6 3\n", 11.0),
+    ],
+)
+def test_no_row_exceeds_the_bound(name: str, text: str, bound: float) -> None:
+    Path(name).write_text(text, "utf-8")
+    problem = hm.load(name)
+    assert problem.bound == bound
+    assert problem(every_row(problem.length)).max() <= bound
+
+
+def test_a_cover_has_no_bound() -> None:
+    assert hm.load(ASSETS / "small.scp").bound is None
+
+
+def test_a_formula_whose_clauses_are_all_satisfied_is_solved() -> None:
+    Path("all.cnf").write_text("p cnf 3 3\n1 0\n-2 0\n3 1 0\n", "utf-8")
+    problem = hm.load("all.cnf")
+    assert problem.optimum is None
+    results = [hm.run(problem, hm.Pyramid(), seed=1), hm.maximize(problem, seed=1)]
+    for result in results:
+        assert (result.optimum, result.solved, result.success) == (3.0, True, True)
+        assert (result.stopped_by, result.x[:2].tolist()) == ("optimum", [1, 0])
+
+
+def test_a_bound_that_is_not_reached_is_no_optimum() -> None:
+    Path("half.cnf").write_text("p cnf 1 2\n1 0\n-1 0\n", "utf-8")
+    problem = hm.load("half.cnf")
+    for result in (hm.run(problem, hm.Pyramid(), seed=1), hm.maximize(problem, seed=1)):
+        assert (result.fun, result.optimum, result.solved) == (1.0, None, False)
+
+
+def test_a_bound_is_for_maximising() -> None:
+    problem = hm.load("x.mc")
+    assert hm.minimize(problem, seed=1).optimum is None
+
+
+def test_a_loaded_knapsack_is_maximised_to_a_feasible_row() -> None:
+    result = hm.maximize(hm.load(ASSETS / "small.knapsack"), seed=1)
+    assert (result.fun, result.x.tolist()) == (21, [1, 1, 1, 0, 0])

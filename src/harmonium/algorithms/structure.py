@@ -11,10 +11,11 @@ from typing import ClassVar
 
 from harmonium.algorithms.base import Learned
 from harmonium.algorithms.pyramid import Pyramid, PyramidSearch
+from harmonium.algorithms.values import ValueSearch
 from harmonium.bits import Bits, Fitness
 from harmonium.blas import one_blas_thread
 from harmonium.snapshots import Snapshot
-from harmonium.space import Space
+from harmonium.space import Space, as_space
 from harmonium.structure import MAX_STEPS, Polynomial, Scout, anneal, eliminate
 
 GUESS_STEPS = 1_500_000
@@ -26,8 +27,9 @@ class Structure(Pyramid):
     """A pyramid that also learns which bits interact, and the whole function where it can.
 
     Functions that are sums of parts of a few bits each, such as NK landscapes, spin glasses and
-    QUBOs, are known exactly after some evaluations, and their best row follows from that. Others
-    are searched by the pyramid alone; finding that out takes 16 evaluations.
+    QUBOs, are known exactly after some evaluations, and their best row follows from that. So are
+    functions of variables with several values (groups of bits) that interact in pairs. Others are
+    searched by the pyramid alone; finding that out takes 16 evaluations.
 
     Parameters
     ----------
@@ -44,9 +46,10 @@ class Structure(Pyramid):
 
     name: ClassVar[str] = "structure"
 
-    def start(self, space: Space | int, seed: int) -> "StructureSearch":
+    def start(self, space: Space | int, seed: int) -> PyramidSearch:
         """Start a search over the rows of a space, or over that many free bits."""
-        return StructureSearch(self, space, seed)
+        search = ValueSearch if as_space(space).groups else StructureSearch
+        return search(self, space, seed)
 
 
 class StructureSearch(PyramidSearch):

@@ -83,7 +83,7 @@ ModelsOption = Annotated[
     typer.Option(
         help="Model of an EDA: name:field=value,… (see `harmonium models`), or"
         " module:Class:field=value,…; repeat to compare",
-        show_default="rbm, unless --algorithm is given",
+        show_default="rbm; of solve without settings of the EDA: none",
         rich_help_panel=EDA_PANEL,
         metavar="TEXT",
     ),

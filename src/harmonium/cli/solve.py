@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm
+from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Structure
 from harmonium.cli import options as o
 from harmonium.cli.logs import LogsOption, check_folder, write_results
 from harmonium.cli.results import print_json, print_results
@@ -67,7 +67,8 @@ def solve(
     )
     with importable(Path.cwd()), plain_errors():
         made = make_problem(name_file(problem, as_format))
-        algorithms = make_algorithms(algorithm or [], model, settings)
+        named = algorithm or model or settings
+        algorithms = make_algorithms(algorithm or [], model, settings) if named else [Structure()]
         rules = [replace(default_stop(one), **limits) for one in algorithms]
         seeds = range(seed, seed + runs)
         files = report, folder
@@ -165,14 +166,20 @@ def _run_all(
         return 1
     finally:
         if results and not as_json:
-            goal = "unknown" if problem.optimum is None else f"{problem.optimum:g}"
-            head = f"{problem}: {problem.length} bits, optimum {goal}"
-            print_results(output(), head, results)
+            print_results(output(), _describe(problem, results), results)
         if results and folder:
             write_results(folder, results, problem)
         if results and report:
             _write_report(report, problem, results, learnings[: len(results)])
     return 0
+
+
+def _describe(problem: AnyProblem, results: Sequence[Result]) -> str:
+    """Return a line about the problem, with its optimum as far as it is known by now."""
+    goal = "unknown" if problem.optimum is None else f"{problem.optimum:g}"
+    if problem.optimum is None and (solved := [result for result in results if result.solved]):
+        goal = f"{solved[0].optimum:g}, proven: it is the upper bound"
+    return f"{problem}: {problem.length} bits, optimum {goal}"
 
 
 def _call_all(watchers: Sequence[Callable[[Runner], object]]) -> Callable[[Runner], None]:

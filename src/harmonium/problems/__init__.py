@@ -7,6 +7,7 @@ from harmonium.problems.base import (
     check_problem,
     compile_problem,
     name_problem,
+    read_bound,
     read_structure,
 )
 from harmonium.problems.custom import CustomProblem, make_custom
@@ -49,5 +50,6 @@ __all__ = [
     "find_repair",
     "load",
     "name_problem",
+    "read_bound",
     "read_structure",
 ]

@@ -34,6 +34,11 @@ class ArrayProblem(ABC):
         return self._optimum
 
     @property
+    def bound(self) -> float | None:
+        """A fitness that no row exceeds, perhaps none reaches; none if it is not known."""
+        return None
+
+    @property
     @abstractmethod
     def structure(self) -> Structure:
         """Groups of interacting bits."""

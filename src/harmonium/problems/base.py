@@ -19,7 +19,8 @@ class Problem(Protocol):
     """Anything with a length, an optimum (none if unknown) and a fitness for rows of bits.
 
     A problem may also have `structure`, the groups of bits that interact; reports then show how
-    much of it a model has learned.
+    much of it a model has learned. It may have `bound`, a fitness that no row exceeds: if the
+    optimum is not known and a row reaches the bound, that row is optimal.
 
     Examples
     --------
@@ -112,6 +113,12 @@ def read_structure(problem: Problem) -> Structure | None:
     """Return the groups of interacting bits; none if the problem does not define them."""
     structure: Structure | None = getattr(problem, "structure", None)
     return structure
+
+
+def read_bound(function: object) -> float | None:
+    """Return a fitness that no row of a problem exceeds; none if it does not define it."""
+    bound = getattr(function, "bound", None) if isinstance(function, Problem) else None
+    return None if bound is None else float(bound)
 
 
 def compile_problem(problem: Problem) -> None:

@@ -24,7 +24,7 @@ from harmonium.instances import (
     read_setcover,
 )
 from harmonium.problems.arrays import ArrayProblem
-from harmonium.problems.base import Problem, ProblemSpec, Structure
+from harmonium.problems.base import ProblemSpec, Structure
 from harmonium.problems.knapsack import Infeasible, Knapsack
 from harmonium.problems.landscape import TabledNK
 from harmonium.problems.maxcut import MaxCut
@@ -136,6 +136,11 @@ class FileProblem(ProblemSpec):
         return self.made.optimum
 
     @property
+    def bound(self) -> float | None:
+        """A fitness that no row exceeds, such as the weight of all clauses; none if unknown."""
+        return self.made.bound
+
+    @property
     def structure(self) -> Structure:
         """Groups of interacting bits."""
         return self.made.structure
@@ -187,7 +192,7 @@ _MAKERS: Final[dict[str, Callable[[Reader, FileProblem], ArrayProblem]]] = {
 """By format, what makes the problem."""
 
 
-def find_repair(problem: Problem) -> Callable[[Bits], Bits] | None:
+def find_repair(problem: object) -> Callable[[Bits], Bits] | None:
     """Return what makes feasible rows of those of a problem; none if all rows are as they are."""
     return problem.repair if isinstance(problem, FileProblem) else None
 

@@ -42,6 +42,11 @@ class Knapsack(ArrayProblem):
         self._by_item = np.ascontiguousarray(items.weights.T)
 
     @property
+    def bound(self) -> float:
+        """The value of all items."""
+        return float(self.items.values.clip(min=0).sum())
+
+    @property
     def structure(self) -> Structure:
         """The items of the constraints that can be violated; with repair it is all items."""
         weights = self.items.weights

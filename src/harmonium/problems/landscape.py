@@ -32,6 +32,11 @@ class TabledNK(ArrayProblem):
         return self._solved if self._optimum is None else self._optimum
 
     @property
+    def bound(self) -> float:
+        """The sum of the largest entries of all tables."""
+        return float(self.landscape.tables.max(axis=1).sum())
+
+    @property
     def structure(self) -> Structure:
         """The bits that each component reads."""
         groups = self.landscape.groups

@@ -15,6 +15,11 @@ class MaxCut(ArrayProblem):
         self._pairs = pairs
 
     @property
+    def bound(self) -> float:
+        """The weight of all edges with a positive one."""
+        return float(self._pairs.weights.clip(min=0).sum())
+
+    @property
     def structure(self) -> Structure:
         """The edges whose weight is not zero."""
         some = self._pairs.weights != 0

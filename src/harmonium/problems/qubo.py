@@ -28,6 +28,11 @@ class Qubo(ArrayProblem):
         self._single = sign * pairs.single_weights
 
     @property
+    def bound(self) -> float:
+        """The sum of all positive entries."""
+        return float(self._double.clip(min=0).sum() + self._single.clip(min=0).sum())
+
+    @property
     def structure(self) -> Structure:
         """The pairs with an entry that is not zero."""
         some = self._pairs.weights != 0

@@ -28,6 +28,11 @@ class Sat(ArrayProblem):
         self._losses = np.where(hard, self._total + 1, formula.weights)
 
     @property
+    def bound(self) -> float:
+        """The weight of all soft clauses."""
+        return self._total
+
+    @property
     def structure(self) -> Structure:
         """The bits of each clause."""
         return list_groups(self.formula.starts, self.formula.literals // 2)

@@ -1,5 +1,7 @@
 """Spin glasses on any graph; `ising` is the one on a torus."""
 
+import numpy as np
+
 from harmonium.bits import Bits, Fitness
 from harmonium.instances import Pairs
 from harmonium.problems.arrays import ArrayProblem, list_pairs
@@ -17,6 +19,12 @@ class SpinGlass(ArrayProblem):
         super().__init__(pairs.length, pairs.optimum)
         self._pairs = pairs
         self._total = float(pairs.weights.sum() - pairs.single_weights.sum())
+
+    @property
+    def bound(self) -> float:
+        """The sum of all couplings and fields without their signs."""
+        pairs = self._pairs
+        return float(np.abs(pairs.weights).sum() + np.abs(pairs.single_weights).sum())
 
     @property
     def structure(self) -> Structure:

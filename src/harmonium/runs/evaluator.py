@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness, Row, check_fitness
-from harmonium.problems import Problem, name_problem
+from harmonium.problems import Problem, name_problem, read_bound
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import is_solved
 from harmonium.variables import Variables
@@ -76,6 +76,8 @@ class Evaluator(ABC):
     """-1 to minimise: the factor between values and fitness."""
     target: float | None = None
     """The optimum, or a value to reach, as a fitness."""
+    bound: float | None = None
+    """A fitness that no row exceeds; the optimum, if a row reaches it."""
     calls: int = 0
     """Rows handed to the function."""
     failures: int = 0
@@ -92,6 +94,12 @@ class Evaluator(ABC):
     """Time on the clock, as `time.perf_counter` tells it, after which no row is evaluated."""
     on_progress: Callable[[], None] | None = None
     """Called when some rows of a batch are done."""
+
+    def find_goal(self, fitness: float) -> float | None:
+        """Return the target, or else the bound if this fitness reaches it."""
+        if self.target is None and is_solved(fitness, self.bound):
+            return self.bound
+        return self.target
 
     @abstractmethod
     def __call__(self, bits: Bits) -> Fitness:
@@ -134,6 +142,7 @@ class ProblemEvaluator(Evaluator):
         self.problem = problem
         self.name = name_problem(problem)
         self.target = None if optimum is None else float(optimum)
+        self.bound = read_bound(problem)
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row; raise if one exceeds the optimum."""

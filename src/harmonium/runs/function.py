@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness, format_bits
 from harmonium.clock import TimeUp
+from harmonium.problems import read_bound
 from harmonium.runs.answers import (
     Failure,
     Function,
@@ -85,6 +86,7 @@ class FunctionEvaluator(Evaluator):
         named = function if variables is None else NamedFunction(function, variables, batch)
         self.function, self.batch, self.sign = named, batch, sign
         self.variables, self.feasible = variables, feasible
+        self.bound = read_bound(function) if sign > 0 else None
         self.name = getattr(function, "__name__", type(function).__name__)
         self.cached, self.on_error, self.executor = cached, on_error, executor
         self.cache = Cache(length)

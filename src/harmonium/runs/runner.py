@@ -205,7 +205,7 @@ class Runner:
         tally, evaluator, status = self.tally, self.evaluator, self.search.status()
         if tally.best_bits is None:
             return None
-        failures, target = evaluator.failures, evaluator.target
+        failures, target = evaluator.failures, evaluator.find_goal(tally.best_fitness)
         function, learned = self.search.function, status.learned
         lost = f"; {failures:,} evaluation{'s' * (failures > 1)} failed" if failures else ""
         solved = is_solved(tally.best_fitness, target)
@@ -341,7 +341,7 @@ class Runner:
     def _check_stop(self, status: Status | None = None) -> Reason | None:
         """Return why the run should end, or none; the status is given when a batch is complete."""
         tally, evaluator, stop = self.tally, self.evaluator, self._limits
-        if evaluator.target is not None and is_solved(tally.best_fitness, evaluator.target):
+        if is_solved(tally.best_fitness, evaluator.find_goal(tally.best_fitness)):
             return "optimum"
         if evaluator.count_known() >= self.space.solutions:
             return "exhausted"

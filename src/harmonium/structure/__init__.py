@@ -4,5 +4,6 @@ from harmonium.structure.annealing import MAX_STEPS, anneal
 from harmonium.structure.optimum import eliminate
 from harmonium.structure.polynomial import Interaction, Polynomial
 from harmonium.structure.scout import Scout
+from harmonium.structure.values import ValueScout
 
-__all__ = ["MAX_STEPS", "Interaction", "Polynomial", "Scout", "anneal", "eliminate"]
+__all__ = ["MAX_STEPS", "Interaction", "Polynomial", "Scout", "ValueScout", "anneal", "eliminate"]
