@@ -227,20 +227,19 @@ def write_laws(laws: Sequence[Growth]) -> list[str]:
     lines = [
         "## Exponents",
         "",
-        "Evaluations and CPU time grow as n to this power. The paper's sizes reach further; an",
-        "interval wider than half of its exponent says little.",
+        "Evaluations and CPU time grow as n to this power, fitted to three sizes or more. The",
+        "paper's sizes reach further; an interval wider than half of its exponent says little.",
         "",
         "| family | setting | cost | paper | ours | interval | sizes |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for law in laws:
-        if law.paper is None:
+        if law.paper is None or law.low is None or law.high is None:
             continue
-        known = law.low is not None and law.high is not None
-        interval = f"{law.low:.1f} to {law.high:.1f}" if known else ""
         lines.append(
             f"| {FAMILIES[law.family]} | `{law.name}` | {law.metric} | {law.paper:.1f} | "
-            f"{law.exponent:.1f} | {interval} | {', '.join(map(str, law.sizes))} |"
+            f"{law.exponent:.1f} | {law.low:.1f} to {law.high:.1f} | "
+            f"{', '.join(map(str, law.sizes))} |"
         )
     return [*lines, ""]
 

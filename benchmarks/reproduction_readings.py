@@ -119,7 +119,7 @@ def write_readings() -> list[str]:
         "[paper.md](paper.md) lists what the text leaves open. Here one reading at a time is "
         "changed and the population bisected (`studies/readings.toml`): evaluations, their ratio "
         "to the paper's, and the population. Onemax has 30 of 30 runs; NK landscapes have 5 of 5 "
-        "on each of 8 instances, so that intervals are wide and differences below a third may be "
+        "on each of 5 instances, so that intervals are wide and differences below a third may be "
         "noise."
     )
     heads = [f"{FAMILIES[name_family(family)]}, {size} bits" for family, size in problems]
