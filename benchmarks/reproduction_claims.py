@@ -131,7 +131,7 @@ def judge(
 
 def judge_growth(laws: Sequence[Growth]) -> list[Claim]:
     """Judge whose costs grow faster, family by family, where the paper's table says so."""
-    known = {(law.family, law.name, law.metric): law for law in laws if len(law.sizes) > 2}
+    known = {(law.family, law.name, law.metric): law for law in laws if law.low is not None}
     texts = {
         "evaluations": "evaluations of RBM-EDA grow faster than those of BOA",
         "cpu_total": "CPU time of BOA grows faster than that of RBM-EDA",

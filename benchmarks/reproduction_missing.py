@@ -80,6 +80,7 @@ def estimate(
         (row.family, row.size): row.cpu
         for row in rows
         if row.name == name and row.state == "done" and row.cpu
+        if (row.family, row.size) in paper
     }
     here = [size for one, size in ours if one == family]
     if here:
