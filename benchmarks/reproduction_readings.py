@@ -118,10 +118,13 @@ def write_readings() -> list[str]:
     text = (
         "[paper.md](paper.md) lists what the text leaves open. Here one reading at a time is "
         "changed and the population bisected (`studies/readings.toml`): evaluations, their ratio "
-        "to the paper's, and the population. Onemax has 30 of 30 runs; NK landscapes have 5 of 5 "
-        "on each of 5 instances, so that intervals are wide and differences below a third may be "
-        "noise."
+        "to the paper's, and the population. "
     )
+    runs = {
+        "onemax": "Onemax has 30 of 30 runs.",
+        "nk": "NK landscapes have 5 of 5 runs on each of 5 instances, so that intervals are wide.",
+    }
+    text += " ".join(runs[name.partition(":")[0]] for name, _ in problems)
     heads = [f"{FAMILIES[name_family(family)]}, {size} bits" for family, size in problems]
     lines = [
         "## Other readings",
@@ -137,7 +140,27 @@ def write_readings() -> list[str]:
         cpu = [mine[problem]["cpu_total"] for problem in problems if problem in mine]
         times = ", ".join(f"{float(seconds):.2f}" for seconds in cpu if seconds)
         lines.append(f"| {name} | {' | '.join(cells)} | {times} |")
-    return [*lines, ""]
+    return [*lines, "", *fill(compare_readings(table)), ""]
+
+
+def compare_readings(table: Sequence[dict[str, str]]) -> str:
+    """Say how far the readings are from `rbm-paper`, on each problem."""
+    words = []
+    for family, size in dict.fromkeys((row["family"], row["size"]) for row in table):
+        mine = {
+            row["name"]: float(row["evaluations"])
+            for row in table
+            if (row["family"], row["size"]) == (family, size) and row["evaluations"]
+        }
+        ours = mine.pop("rbm-paper", None)
+        if ours and mine:
+            low, high = min(mine, key=mine.__getitem__), max(mine, key=mine.__getitem__)
+            words.append(
+                f"On {FAMILIES[name_family(family)]} of {size} bits they need "
+                f"{mine[low] / ours:.2f} ({low}) to {mine[high] / ours:.2f} ({high}) times the "
+                "evaluations of `rbm-paper`."
+            )
+    return " ".join(words)
 
 
 def write_reading(row: dict[str, str] | None) -> str:
