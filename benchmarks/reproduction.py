@@ -4,68 +4,51 @@
     python benchmarks/reproduction.py --store reproduction.db                 # export, then write
     python benchmarks/reproduction.py                                         # write only
 
-The export stands in results/: reproduction.csv (summary), reproduction-laws.csv (scaling laws) and
-reproduction.json (versions, machine, cost). The page is made of these files and of the paper's
-points alone.
+The export stands in results/: reproduction.csv (summary), reproduction-laws.csv (scaling laws),
+reproduction-instances.csv (how instances differ) and reproduction.json (versions, machine, cost).
+The page and its figures in docs/reproduction/ are made of these files, of what readings.py measured
+and of the paper's points alone. `points.py` reads them, `reproduction_*.py` are sections.
 """
 
 import argparse
 import csv
 import json
-import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from statistics import median
-from typing import Any, NamedTuple
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from points import (
+    FAMILIES,
+    RESULTS,
+    SETTINGS,
+    Growth,
+    Measured,
+    Pair,
+    fill,
+    list_paper_sizes,
+    name_family,
+    pair_points,
+    read_laws,
+    read_paper,
+    read_summary,
+    read_table,
+)
+from reproduction_claims import write_claims
+from reproduction_figures import write_figures
+from reproduction_missing import write_missing
+from reproduction_readings import write_literal, write_readings
 
 from harmonium.environment import describe_environment
 from harmonium.studies import read_study
 from harmonium.studies.export import list_laws, list_rows
-from harmonium.studies.paper import read_points
 
-ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "results"
-PAGE = ROOT / "docs" / "reproduction.md"
-FAMILIES = {
-    "onemax": "Onemax",
-    "trap4": "4-traps",
-    "trap5": "5-traps",
-    "trap6": "6-traps",
-    "nk2": "NK, k = 2",
-    "nk3": "NK, k = 3",
-    "nk4": "NK, k = 4",
-    "nk5": "NK, k = 5",
-}
-SETTINGS = {"rbm-paper": ("RBM", "n/2"), "rbm-paper-n": ("RBM", "n"), "boa": ("BOA", "")}
-"""Our names of the paper's settings, and the paper's model and hidden units."""
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
+PAGE = RESULTS.parent / "docs" / "reproduction.md"
 CLOSE = 1.5
 """Up to this ratio a point counts as reproduced."""
-
-
-class Measured(NamedTuple):
-    """A row of the summary."""
-
-    family: str
-    size: int
-    name: str
-    state: str
-    reason: str
-    population: float | None
-    evaluations: float | None
-    low: float | None
-    high: float | None
-    cpu: float | None
-
-
-class Pair(NamedTuple):
-    """A point of the paper and ours."""
-
-    ours: Measured
-    paper: float
-    ratio: float
-    low: float
-    high: float
 
 
 def export(store: Path) -> None:
@@ -74,16 +57,32 @@ def export(store: Path) -> None:
     RESULTS.mkdir(exist_ok=True)
     write_table(RESULTS / "reproduction.csv", list_rows(result.rows))
     write_table(RESULTS / "reproduction-laws.csv", list_laws(result.laws))
-    trials = result.to_frame("trials")
+    trials, cases = result.to_frame("trials"), result.to_frame("cases")
+    write_table(RESULTS / "reproduction-instances.csv", list_spread(cases))
+    done = cases[cases["row_state"] == "done"]
     facts = {
         "environment": describe_environment(),
         "trials": len(trials),
         "rows": len(result.rows),
         "unfinished": sum(row.state in ("waiting", "running") for row in result.rows),
         "cpu_hours": round(float(trials["cpu_total"].sum()) / 3600, 2),
+        "bisection_share": round(
+            float((done["spent_cpu"] / (done["cpu_total"] * done["runs"])).median()), 2
+        ),
     }
     text = json.dumps(facts, indent=1) + "\n"
     (RESULTS / "reproduction.json").write_text(text, encoding="utf-8")
+
+
+def list_spread(cases: "DataFrame") -> Iterable[dict[str, Any]]:
+    """Yield how the instances of each row differ, of the rows that are done and have several."""
+    done = cases[(cases["row_state"] == "done") & cases["instance"].notna()]
+    for (family, size, name), mine in done.groupby(["family", "size", "name"], sort=False):
+        values = sorted(mine["evaluations"])
+        yield {
+            **{"family": family, "size": size, "name": name, "instances": len(values)},
+            **{"median": median(values), "largest": values[-1], "others": fmean(values[:-1])},
+        }
 
 
 def write_table(path: Path, rows: Iterable[dict[str, Any]]) -> None:
@@ -93,63 +92,6 @@ def write_table(path: Path, rows: Iterable[dict[str, Any]]) -> None:
         writer = csv.DictWriter(file, list(listed[0]))
         writer.writeheader()
         writer.writerows(listed)
-
-
-def read_table(name: str) -> list[dict[str, str]]:
-    """Read a file of results/."""
-    with (RESULTS / name).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def read_summary() -> list[Measured]:
-    """Return the rows of the summary; numbers that are missing are none."""
-
-    def number(row: dict[str, str], column: str) -> float | None:
-        return float(row[column]) if row[column] else None
-
-    return [
-        Measured(
-            name_family(row["family"]),
-            int(row["size"]),
-            row["name"],
-            row["state"],
-            row["reason"],
-            *(
-                number(row, column)
-                for column in (
-                    *("population", "evaluations", "evaluations_low", "evaluations_high"),
-                    "cpu_total",
-                )
-            ),
-        )
-        for row in read_table("reproduction.csv")
-    ]
-
-
-def name_family(text: str) -> str:
-    """Return the paper's name of a family."""
-    return text.replace("trap:order=", "trap").replace("nk:k=", "nk")
-
-
-def read_paper(metric: str) -> dict[tuple[str, int, str, str], float]:
-    """Return the paper's points by family, size, model and hidden units."""
-    return {
-        (point.family, point.size, point.model, point.hidden): point.value
-        for point in read_points()
-        if point.metric == metric
-    }
-
-
-def pair_points(rows: Sequence[Measured]) -> list[Pair]:
-    """Return all points that both have, in our order."""
-    paper = read_paper("evaluations")
-    pairs = []
-    for row in rows:
-        value = paper.get((row.family, row.size, *SETTINGS.get(row.name, ("", ""))))
-        if value and row.state == "done" and row.evaluations and row.low and row.high:
-            ratios = (row.evaluations / value, row.low / value, row.high / value)
-            pairs.append(Pair(row, value, *ratios))
-    return pairs
 
 
 def write_head(pairs: Sequence[Pair], facts: dict[str, Any]) -> list[str]:
@@ -190,14 +132,18 @@ def write_head(pairs: Sequence[Pair], facts: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
-def fill(text: str) -> list[str]:
-    """Return a paragraph as lines of 100 columns at most."""
-    return textwrap.wrap(text, 100, break_on_hyphens=False)
-
-
 def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
     """Write a table of points for each family."""
-    lines = ["## Each point", ""]
+    lines = [
+        "## Each point",
+        "",
+        *fill(
+            "Evaluations to the optimum against size, both axes logarithmic. Filled: ours, with "
+            "95 % intervals and the fitted law. Hollow and dashed: the paper's, in the same colour "
+            "and shape."
+        ),
+        "",
+    ]
     others = {(row.family, row.size, row.name): row for row in rows if row.state == "done"}
     for family, title in FAMILIES.items():
         here = [pair for pair in pairs if pair.ours.family == family]
@@ -205,6 +151,9 @@ def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
             continue
         lines += [
             f"### {title}",
+            "",
+            f"![{title}: evaluations against size, the paper's points and ours]"
+            f"(reproduction/{family}.svg)",
             "",
             "| bits | setting | paper | ours | interval | ours / paper | population | `rbm` | "
             "`boa-rtr` |",
@@ -228,50 +177,69 @@ def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
 
 
 def explain_outliers(pairs: Sequence[Pair]) -> list[str]:
-    """List the points beyond 1.5, with the paper's points beside them."""
-    paper = read_paper("evaluations")
+    """List the points beyond 1.5, with what the data say about the reason."""
     far = [pair for pair in pairs if not 1 / CLOSE <= pair.ratio <= CLOSE]
     if not far:
         return []
     lines = ["## Points beyond 1.5×", ""]
     for pair in far:
         ours = pair.ours
-        setting = SETTINGS[ours.name]
-        sizes = sorted(
-            size for family, size, *rest in paper if (family, *rest) == (ours.family, *setting)
-        )
-        at = sizes.index(ours.size)
-        around = [
-            f"{paper[ours.family, size, setting[0], setting[1]]:,.0f} at {size}"
-            for size in sizes[max(0, at - 1) : at + 2]
-        ]
         text = (
-            f"- {FAMILIES[ours.family]}, {ours.size} bits, `{ours.name}`: {pair.ratio:.2f}. The "
-            f"paper's figure has {', '.join(around)}; ours is {ours.evaluations:,.0f}."
+            f"- {FAMILIES[ours.family]}, {ours.size} bits, `{ours.name}`: {pair.ratio:.2f}. "
+            f"{describe_neighbours(ours)} {describe_instances(pair)}"
         )
-        lines += textwrap.wrap(text, 100, subsequent_indent="  ", break_on_hyphens=False)
+        lines += fill(text.rstrip(), "  ")
     return [*lines, ""]
 
 
-def write_laws() -> list[str]:
+def describe_neighbours(ours: Measured) -> str:
+    """Return the paper's points around one of ours."""
+    paper = read_paper("evaluations")
+    sizes = list_paper_sizes(ours.family, ours.name)
+    at = sizes.index(ours.size)
+    values = [paper[ours.family, size, *SETTINGS[ours.name]] for size in sizes]
+    points = [f"{value:,.0f} at {size}" for value, size in zip(values, sizes, strict=True)]
+    around = points[max(0, at - 1) : at + 2]
+    words = f"The paper's figure has {', '.join(around)}; ours is {ours.evaluations:,.0f}."
+    if at and values[at] < values[at - 1]:
+        words += " The paper's own point is below that of the smaller size."
+    return words
+
+
+def describe_instances(pair: Pair) -> str:
+    """Return how the instances of a point differ; empty for problems that have only one."""
+    ours = pair.ours
+    for row in read_table("reproduction-instances.csv"):
+        place = (name_family(row["family"]), int(row["size"]), row["name"])
+        if place == (ours.family, ours.size, ours.name):
+            largest, others = float(row["largest"]), float(row["others"])
+            return (
+                f"The paper's instances are not ours. The hardest of our {row['instances']} "
+                f"instances needs {largest:,.0f}, the median one {float(row['median']):,.0f}; "
+                f"without the hardest the mean is {others:,.0f}, {others / pair.paper:.2f} times "
+                "the paper's."
+            )
+    return ""
+
+
+def write_laws(laws: Sequence[Growth]) -> list[str]:
     """Write the paper's exponents beside ours."""
-    laws = [law for law in read_table("reproduction-laws.csv") if law["paper_exponent"]]
     lines = [
         "## Exponents",
         "",
-        "Evaluations and CPU time grow as n to this power. The paper's sizes reach further; an",
-        "interval wider than half of its exponent says little.",
+        "Evaluations and CPU time grow as n to this power, fitted to three sizes or more. The",
+        "paper's sizes reach further; an interval wider than half of its exponent says little.",
         "",
         "| family | setting | cost | paper | ours | interval | sizes |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for law in laws:
-        low, high = law["exponent_low"], law["exponent_high"]
-        interval = f"{float(low):.1f} to {float(high):.1f}" if low and high else ""
+        if law.paper is None or law.low is None or law.high is None:
+            continue
         lines.append(
-            f"| {FAMILIES[name_family(law['family'])]} | `{law['name']}` | {law['metric']} | "
-            f"{float(law['paper_exponent']):.1f} | {float(law['exponent']):.1f} | {interval} | "
-            f"{law['sizes'].replace(' ', ', ')} |"
+            f"| {FAMILIES[law.family]} | `{law.name}` | {law.metric} | {law.paper:.1f} | "
+            f"{law.exponent:.1f} | {law.low:.1f} to {law.high:.1f} | "
+            f"{', '.join(map(str, law.sizes))} |"
         )
     return [*lines, ""]
 
@@ -305,96 +273,34 @@ def divide(one: float | None, two: float | None) -> str:
     return f"{one / two:.3g}" if one and two else ""
 
 
-def write_claims(rows: Sequence[Measured]) -> list[str]:
-    """Judge the claims of the paper by what was measured here."""
-    done = {(row.family, row.size, row.name): row for row in rows if row.state == "done"}
-    traps, nks = ("trap4", "trap5", "trap6"), ("nk2", "nk3", "nk4", "nk5")
-
-    def count(families: Sequence[str], better: Callable[[Measured, Measured], bool]) -> str:
-        found = [
-            better(row, done[row.family, row.size, "boa"])
-            for row in done.values()
-            if row.name == "rbm-paper"
-            and row.family in families
-            and (row.family, row.size, "boa") in done
-        ]
-        return f"at {sum(found)} of {len(found)} points" if found else "not measured yet"
-
-    def fewer(one: Measured, two: Measured) -> bool:
-        return (one.evaluations or 0) < (two.evaluations or 0)
-
-    def faster(one: Measured, two: Measured) -> bool:
-        return (one.cpu or 0) < (two.cpu or 0)
-
-    claims = [
-        ("Onemax: RBM-EDA needs fewer evaluations than BOA", count(["onemax"], fewer)),
-        ("Traps: BOA needs fewer evaluations", count(traps, lambda a, b: fewer(b, a))),
-        ("NK: BOA needs fewer evaluations", count(nks, lambda a, b: fewer(b, a))),
-        ("Onemax: RBM-EDA is faster than BOA", count(["onemax"], faster)),
-        (
-            "Traps and NK: BOA is faster on small instances",
-            count((*traps, *nks), lambda a, b: faster(b, a)),
-        ),
-    ]
-    lines = ["## The paper's claims", "", "| claim | here |", "| --- | --- |"]
-    lines += [f"| {claim} | {found} |" for claim, found in claims]
-    lines += [
-        "",
-        "The claims on CPU time rest on the paper's BOA. Ours scores all candidate parents of a",
-        "bit in one pass over the rows; how its CPU time grows is in the table of exponents.",
-        "",
-    ]
-    return lines
-
-
-def write_missing(rows: Sequence[Measured]) -> list[str]:
-    """Say which points are missing."""
-    paper = read_paper("evaluations")
-    lines = [
-        "## What is missing",
-        "",
-        "`studies/paper.toml` is the whole study. Not measured here, of the paper's sizes:",
-        "",
-    ]
-    for family, title in FAMILIES.items():
-        for name, setting in SETTINGS.items():
-            sizes = {size for one, size, *rest in paper if (one, *rest) == (family, *setting)}
-            here = {
-                row.size
-                for row in rows
-                if (row.family, row.name, row.state) == (family, name, "done")
-            }
-            if sizes - here and ((sizes and name != "rbm-paper-n") or here):
-                text = f"- {title}, `{name}`: {', '.join(map(str, sorted(sizes - here)))}"
-                lines += textwrap.wrap(text, 100, subsequent_indent="  ")
-    return [*lines, ""]
-
-
 def make_page() -> str:
     """Return the page."""
     facts = json.loads((RESULTS / "reproduction.json").read_text("utf-8"))
-    rows = read_summary()
+    rows, laws = read_summary(), read_laws()
     pairs = pair_points(rows)
     parts = [
         write_head(pairs, facts),
-        write_claims(rows),
-        write_laws(),
+        write_claims(rows, laws),
+        write_laws(laws),
         write_cpu(rows),
-        explain_outliers(pairs),
         write_points(pairs, rows),
-        write_missing(rows),
+        explain_outliers(pairs),
+        write_literal(),
+        write_readings(),
+        write_missing(rows, laws, facts["bisection_share"]),
     ]
     return "\n".join(line for part in parts for line in part).rstrip() + "\n"
 
 
 def main() -> None:
-    """Export if asked, then write the page."""
+    """Export if asked, then write page and figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--store", type=Path)
     options = parser.parse_args()
     if options.store:
         export(options.store)
     PAGE.write_text(make_page(), encoding="utf-8")
+    write_figures(read_summary(), read_laws())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """The page of the reproduction: made of the committed results, and counted by hand."""
 
 import csv
-import importlib.util
+import importlib
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -11,14 +13,15 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    path = ROOT / "benchmarks" / "reproduction.py"
-    spec = importlib.util.spec_from_file_location("reproduction", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def benchmarks() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "benchmarks")
+        yield
+
+
+@pytest.fixture(scope="module")
+def script(benchmarks: None) -> ModuleType:
+    return importlib.import_module("reproduction")
 
 
 def test_the_page_is_made_of_the_results(script: ModuleType) -> None:
@@ -44,3 +47,61 @@ def test_points_that_are_not_done_are_left_out(script: ModuleType) -> None:
     unfinished = [row._replace(state="unfinished") for row in rows]
     assert script.pair_points(unfinished) == []
     assert len(script.pair_points(rows)) >= 26
+
+
+def test_each_figure_of_the_page_is_there(script: ModuleType) -> None:
+    named = re.findall(r"\((reproduction/\w+\.svg)\)", script.PAGE.read_text("utf-8"))
+    drawn = sorted((ROOT / "docs" / "reproduction").glob("*.svg"))
+    assert sorted(named) == [f"reproduction/{path.name}" for path in drawn]
+    assert len(named) >= 6
+
+
+def test_figures_have_the_points_of_both(script: ModuleType) -> None:
+    figures = importlib.import_module("reproduction_figures")
+    panel = figures.trace_family("trap4", script.read_summary(), script.read_laws())
+    assert [curve.algorithm for curve in panel.curves] == ["rbm-paper", "boa"]
+    assert [curve.label for curve in panel.paper] == [
+        "the paper's RBM, n²·⁸",
+        "the paper's BOA, n¹·⁸",
+    ]
+    assert [len(curve.spots) for curve in panel.paper] == [14, 14]
+    first = panel.paper[1].spots[0]
+    assert (first.x, first.mean) == (40, 8401.0)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ([(True, True)] * 3 + [(True, False)], "**holds**"),
+        ([(True, True), (True, False)], "**does not hold**"),
+        ([(False, False)], "**does not hold**"),
+        ([], "not measured"),
+    ],
+)
+def test_a_claim_holds_at_three_quarters_of_our_points(
+    script: ModuleType, found: list[tuple[bool, bool]], verdict: str
+) -> None:
+    claims = importlib.import_module("reproduction_claims")
+    assert claims.judge("claim", found, "points").verdict == verdict
+
+
+def test_only_claims_on_cpu_time_hold_for_a_slow_boa(script: ModuleType) -> None:
+    claims = importlib.import_module("reproduction_claims")
+    slow = claims.judge("claim", [(True, False)], "points", about_cpu=True)
+    assert slow.verdict == "**holds only for its slow BOA**"
+    never = claims.judge("claim", [(False, False)], "points", about_cpu=True)
+    assert never.verdict == "**does not hold**"
+
+
+def test_missing_sizes_are_priced_by_the_law_or_by_the_paper(script: ModuleType) -> None:
+    points = importlib.import_module("points")
+    missing = importlib.import_module("reproduction_missing")
+    law = points.Growth("onemax", "boa", "cpu_total", (40, 60, 80), 2.0, 3.0, None, None, None)
+    assert missing.estimate([], [law], "onemax", "boa", [10]) == ([2000.0], "law")
+    row = points.Measured("trap4", 40, "boa", "done", "", 1.0, 1.0, 1.0, 1.0, 0.5195)
+    # The paper's BOA takes 5.195 s at 40 bits of 4-traps and 35.3 s at 60: ours are a tenth.
+    price = missing.estimate([row], [], "trap4", "boa", [60])
+    assert (price.seconds, price.by) == (pytest.approx([3.53]), "growth")
+    price = missing.estimate([row], [], "onemax", "boa", [40])
+    assert (price.seconds, price.by) == (pytest.approx([0.1187]), "scaled")
+    assert missing.estimate([], [], "onemax", "boa", [40]) is None

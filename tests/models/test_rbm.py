@@ -232,6 +232,13 @@ def test_training_stops_at_the_gap_to_the_validation_rows() -> None:
     assert blind.fit(parents, rng(15)).facts["epochs"] == 500
 
 
+def test_a_relative_gap_to_no_error_at_all_is_a_number() -> None:
+    """All rows alike are drawn without an error, also the rows held out."""
+    alike = np.ones((40, 4), dtype=np.uint8)
+    literal = PaperRBM(error="samples", gap="relative", centered=False, max_epochs=40)
+    assert literal.fit(alike, rng(16)).facts["gap"] in (0.0, 1.0)
+
+
 def test_blocks_are_learned() -> None:
     """Blocks of four equal bits, both kinds: samples keep them whole and combine them anew."""
     parents = blocks(2000, 20, 4, seed=16)

@@ -21,6 +21,7 @@ from harmonium.reports.tables import _show_estimate
 from harmonium.reports.titles import write_power
 from harmonium.studies.paper import read_points
 from harmonium.studies.prose import format_count
+from harmonium.studies.scaling import Law
 from harmonium.studies.summary import Estimate
 from tests.reports.stores import UNSOLVED, fill_store, read_snapshot
 from tests.studies.made import make_row
@@ -38,13 +39,21 @@ def test_a_panel_has_what_was_measured(small_store: Path) -> None:
     for panel, family in zip(panels, TITLES, strict=True):
         for curve in panel.curves:
             law = laws[family, curve.algorithm]
-            power = write_power(f"{law.exponent.mean:.2f}")
-            assert curve.label.startswith(f"{curve.algorithm}, {power}")
+            power = f", {write_power(f'{law.exponent.mean:.2f}')} ("  # a law of two sizes has none
+            assert curve.label.startswith(curve.algorithm + power * law.exponent.known)
+            assert law.exponent.known or ", n" not in curve.label
             assert curve.line == tuple((n, law.predict(n)) for n in (law.sizes[0], law.sizes[-1]))
             for spot in curve.spots:
                 estimate = rows[family, curve.algorithm, spot.x].estimate("evaluations")
                 assert estimate is not None
                 assert (spot.mean, spot.high) == (estimate.mean, know(estimate.high))
+
+
+def test_a_law_of_three_sizes_has_its_exponent_in_the_legend() -> None:
+    rows = [make_row(size, "rbm", algorithm=EDA("rbm")) for size in (40, 60, 80)]
+    law = Law("f", "rbm", "evaluations", (40, 60, 80), 2.0, Estimate(1.7, 1.5, 1.9), 0.1)
+    (panel,) = trace_growth(rows, [law], "evaluations")
+    assert panel.curves[0].label == "rbm, n¹·⁷⁰ (1.50 to 1.90)"
 
 
 def test_the_paper_s_points_are_near_ours(small_store: Path) -> None:
@@ -87,7 +96,7 @@ def test_a_panel_describes_itself(small_store: Path) -> None:
     onemax = trace_growth(snapshot.rows, snapshot.laws, "population")[0]
     first, last = onemax.curves[0].spots
     words = onemax.describe("population")
-    assert words.startswith("OneMax, population by size n (bits). rbm, n")
+    assert words.startswith("OneMax, population by size n (bits). rbm: ")
     assert f": {first.mean:.0f} at 40 to {last.mean:.0f} at 60; boa" in words
 
 

@@ -258,13 +258,20 @@ class _Control:
             self.facts |= {"error": error, "decrease": decrease}
         if epoch > 0 and rbm.stop_gap and len(unseen):
             missed = kernels.reconstruction_error(unseen, machine, sampled, ~fresh)
-            gap = abs(error - missed) / (missed if rbm.gap == "relative" else 1.0)
+            gap = _measure_gap(error, missed, relative=rbm.gap == "relative")
             self.stop |= gap >= rbm.stop_gap
             self.facts["gap"] = gap
 
     def _decrease(self) -> float:
         """Return γ: the share of the error's decrease that falls into the last quarter."""
         return last_quarter_share(self.errors, self.rbm.first_decrease)
+
+
+def _measure_gap(error: float, missed: float, *, relative: bool) -> float:
+    """Return the gap between two errors; relative to a held-out error of 0 it is 0 or 1."""
+    if relative and missed == 0:
+        return float(error > 0)
+    return abs(error - missed) / (missed if relative else 1.0)
 
 
 @dataclass(frozen=True)

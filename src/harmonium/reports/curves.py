@@ -206,7 +206,7 @@ def _group_names(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _trace_algorithm(name: str, rows: Sequence[Row], law: Law | None, metric: Metric) -> Curve:
     spots = _list_spots(rows, lambda row: row.size, read_metric(metric))
-    label = f"{name}, {_write_law(law.exponent)}" if law else name
+    label = f"{name}, {_write_law(law.exponent)}" if law and law.exponent.known else name
     unsolved = [str(row.size) for row in rows if row.state == "not solved"]
     if unsolved and spots:
         label += f", not solved at n = {', '.join(unsolved[:3])}{'…' if len(unsolved) > 3 else ''}"
@@ -240,8 +240,8 @@ def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
 
 def _write_law(exponent: Estimate) -> str:
     """Return a law with the interval of its exponent: "n¹·⁶⁸ (1.48 to 1.88)"."""
-    known = f" ({exponent.low:.2f} to {exponent.high:.2f})" if exponent.known else ""
-    return f"{write_power(f'{exponent.mean:.2f}')}{known}".replace("-", "−")
+    interval = f"({exponent.low:.2f} to {exponent.high:.2f})".replace("-", "−")
+    return f"{write_power(f'{exponent.mean:.2f}')} {interval}"
 
 
 def _join_all(

@@ -178,7 +178,7 @@ def draw_training(groups: Groups, styles: Styles) -> Figure:
     panels = tuple(
         draw_fact(title, label, mine, styles) for title, label, mine in cells[:MAX_FACT_PANELS]
     )
-    labels = ", ".join(dict.fromkeys(label for _, label, _ in cells))
+    labels = ", ".join(dict.fromkeys(label.replace("_", " ") for _, label, _ in cells))
     words = [f"What the models of these runs report: {labels}."]
     if any(course.interleaved for _, _, mine in cells for course in mine):
         words.append("Of interleaved populations: the one that found the best.")

@@ -1,0 +1,171 @@
+"""What docs/reproduction.md is made of: the tables of results/ and the paper's points."""
+
+import csv
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import harmonium as hm
+from harmonium.studies.paper import find_exponent, read_points
+
+RESULTS = Path(__file__).parent.parent / "results"
+FAMILIES = {
+    "onemax": "Onemax",
+    "trap4": "4-traps",
+    "trap5": "5-traps",
+    "trap6": "6-traps",
+    "nk2": "NK, k = 2",
+    "nk3": "NK, k = 3",
+    "nk4": "NK, k = 4",
+    "nk5": "NK, k = 5",
+}
+PROBLEMS = {
+    "onemax": hm.OneMax(length=40),
+    **{f"trap{order}": hm.Trap(length=10 * order, order=order) for order in (4, 5, 6)},
+    **{f"nk{k}": hm.NK(length=20, k=k) for k in (2, 3, 4, 5)},
+}
+"""A member of each family."""
+
+SETTINGS = {"rbm-paper": ("RBM", "n/2"), "rbm-paper-n": ("RBM", "n"), "boa": ("BOA", "")}
+"""Our names of the paper's settings, and the paper's model and hidden units."""
+
+
+class Measured(NamedTuple):
+    """A row of the summary."""
+
+    family: str
+    size: int
+    name: str
+    state: str
+    reason: str
+    population: float | None
+    evaluations: float | None
+    low: float | None
+    high: float | None
+    cpu: float | None
+
+
+class Pair(NamedTuple):
+    """A point of the paper and ours."""
+
+    ours: Measured
+    paper: float
+    ratio: float
+    low: float
+    high: float
+
+
+class Growth(NamedTuple):
+    """A scaling law: cost = factor · n^exponent."""
+
+    family: str
+    name: str
+    metric: str
+    sizes: tuple[int, ...]
+    factor: float
+    exponent: float
+    low: float | None
+    high: float | None
+    paper: float | None
+    """The paper's exponent."""
+
+    def predict(self, size: float) -> float:
+        """Return the cost at a size."""
+        return self.factor * size**self.exponent
+
+
+def read_table(name: str) -> list[dict[str, str]]:
+    """Read a file of results/."""
+    with (RESULTS / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def read_number(text: str) -> float | None:
+    """Return a cell of a table as a number; an empty one is none."""
+    return float(text) if text else None
+
+
+def read_summary() -> list[Measured]:
+    """Return the rows of the summary; numbers that are missing are none."""
+    return [
+        Measured(
+            name_family(row["family"]),
+            int(row["size"]),
+            row["name"],
+            row["state"],
+            row["reason"],
+            *(
+                read_number(row[column])
+                for column in (
+                    *("population", "evaluations", "evaluations_low", "evaluations_high"),
+                    "cpu_total",
+                )
+            ),
+        )
+        for row in read_table("reproduction.csv")
+    ]
+
+
+def read_laws() -> list[Growth]:
+    """Return the scaling laws."""
+    return [
+        Growth(
+            name_family(row["family"]),
+            row["name"],
+            row["metric"],
+            tuple(map(int, row["sizes"].split())),
+            float(row["factor"]),
+            float(row["exponent"]),
+            read_number(row["exponent_low"]),
+            read_number(row["exponent_high"]),
+            read_number(row["paper_exponent"]),
+        )
+        for row in read_table("reproduction-laws.csv")
+    ]
+
+
+def name_family(text: str) -> str:
+    """Return the paper's name of a family."""
+    return text.replace("trap:order=", "trap").replace("nk:k=", "nk")
+
+
+def read_paper(metric: str) -> dict[tuple[str, int, str, str], float]:
+    """Return the paper's points by family, size, model and hidden units."""
+    return {
+        (point.family, point.size, point.model, point.hidden): point.value
+        for point in read_points()
+        if point.metric == metric
+    }
+
+
+def pair_points(rows: Sequence[Measured]) -> list[Pair]:
+    """Return all points that both have, in our order."""
+    paper = read_paper("evaluations")
+    pairs = []
+    for row in rows:
+        value = paper.get((row.family, row.size, *SETTINGS.get(row.name, ("", ""))))
+        if value and row.state == "done" and row.evaluations and row.low and row.high:
+            ratios = (row.evaluations / value, row.low / value, row.high / value)
+            pairs.append(Pair(row, value, *ratios))
+    return pairs
+
+
+def list_paper_sizes(family: str, name: str) -> list[int]:
+    """Return the sizes that the paper's figures have of one of its settings."""
+    return sorted(
+        size
+        for one, size, *setting in read_paper("evaluations")
+        if (one, *setting) == (family, *SETTINGS[name])
+    )
+
+
+def find_paper_exponent(family: str, name: str) -> float | None:
+    """Return the paper's exponent of the evaluations of a setting; its table has no n units."""
+    model, hidden = SETTINGS[name]
+    return None if hidden == "n" else find_exponent(PROBLEMS[family], model, "evaluations")
+
+
+def fill(text: str, indent: str = "") -> list[str]:
+    """Return a paragraph as lines of 100 columns at most."""
+    return textwrap.wrap(text, 100, subsequent_indent=indent, break_on_hyphens=False)
