@@ -66,6 +66,16 @@ def test_the_best_of_a_problem_has_the_fewest_evaluations(script: ModuleType) ->
     assert "| `c` | 0 | – | – | – | – |" in ranks
 
 
+def test_the_reading_cites_what_was_measured(script: ModuleType) -> None:
+    done = script.Measured("hiff", 32, "a", "done", "", 1, 64.0, 1500.4, None, None, 0.1)
+    text = "## Title\n\n- one <hiff 32 a>\n- two\n"
+    assert script.write_reading(text, [done]) == ["## Title", "", "- one 1,500", "- two", ""]
+    with pytest.raises(ValueError, match="not done"):
+        script.write_reading(text, [done._replace(state="not solved")])
+    with pytest.raises(KeyError, match="hiff 32 a"):
+        script.write_reading(text, [])
+
+
 @pytest.mark.parametrize(
     ("state", "reason", "outcome"),
     [
