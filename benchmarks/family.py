@@ -156,7 +156,7 @@ def write_head(facts: dict[str, Any], instances: int) -> list[str]:
             "`studies/family.toml`. For each model a bisection finds the smallest population, up "
             "to 4,096, with which all runs are solved: 15 of 15, or 2 of 2 on each of "
             f"{instances} instances of a random problem. A run ends after 100 generations, or 20 "
-            "without improvement; a bisection after 30 CPU seconds. Each model has its defaults, "
+            "without improvement; a bisection after 60 CPU seconds. Each model has its defaults, "
             "except that `boa` has the replacement `rtr` and `ecga` tournaments of 8. Evaluations "
             "are means per run at the population found, with 95 % intervals. The sizes are small, "
             "and say nothing about larger ones."
