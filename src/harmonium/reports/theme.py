@@ -67,6 +67,11 @@ def _make_shape(corners: Corners) -> Shape:
     return Shape(filled, filled + _join(_shrink(corners)[::-1]))
 
 
+def _list_corners(count: int, *radii: float) -> list[complex]:
+    """Return corners around the centre, the first on top; radii take turns."""
+    return [-1j * radii[place % len(radii)] * 1j ** (4 * place / count) for place in range(count)]
+
+
 _CIRCLE = "M{r},0A{r},{r},0,1,1,-{r},0A{r},{r},0,1,1,{r},0Z"
 _HOLE = "M{r},0A{r},{r},0,1,0,-{r},0A{r},{r},0,1,0,{r},0Z"
 _PLUS = [-0.4 - 1.1j, 0.4 - 1.1j, 0.4 - 0.4j]
@@ -80,6 +85,21 @@ PLUS: Final = _make_shape([corner * turn for turn in (1, 1j, -1, -1j) for corner
 TRIANGLE_DOWN: Final = _make_shape([-corner for corner in _TRIANGLE])
 TRIANGLE_RIGHT: Final = _make_shape([corner * 1j for corner in _TRIANGLE])
 TRIANGLE_LEFT: Final = _make_shape([corner * -1j for corner in _TRIANGLE])
+CROSS: Final = _make_shape(
+    [corner * turn * (1 + 1j) / 2**0.5 for turn in (1, 1j, -1, -1j) for corner in _PLUS]
+)
+BAR: Final = _make_shape([-0.55 - 1.25j, 0.55 - 1.25j, 0.55 + 1.25j, -0.55 + 1.25j])
+BEAM: Final = _make_shape([-1.25 - 0.55j, 1.25 - 0.55j, 1.25 + 0.55j, -1.25 + 0.55j])
+HEXAGON: Final = _make_shape(_list_corners(6, 1.15))
+STAR: Final = _make_shape(_list_corners(10, 1.45, 0.75))
+STAR_OF_FOUR: Final = _make_shape(_list_corners(8, 1.45, 0.7))
+HOUSE: Final = _make_shape([-1.2j, 1 - 0.2j, 1 + 1j, -1 + 1j, -1 - 0.2j])
+SHIELD: Final = _make_shape([1.2j, -1 + 0.2j, -1 - 1j, 1 - 1j, 1 + 0.2j])
+TRAPEZOID: Final = _make_shape([-0.5 - 0.85j, 0.5 - 0.85j, 1.25 + 0.85j, -1.25 + 0.85j])
+SLANT: Final = _make_shape([-0.4 - 0.85j, 1.35 - 0.85j, 0.4 + 0.85j, -1.35 + 0.85j])
+_TEE = [1.15 - 1.1j, 1.15 - 0.2j, 0.45 - 0.2j, 0.45 + 1.1j]
+TEE: Final = _make_shape([*_TEE, *(-corner.conjugate() for corner in reversed(_TEE))])
+CHEVRON: Final = _make_shape([-1.2j, 1.15 - 0.1j, 1.15 + 1.1j, 0.1j, -1.15 + 1.1j, -1.15 - 0.1j])
 
 
 class Style(NamedTuple):
@@ -101,8 +121,20 @@ KNOWN_STYLES: Final = {
     "umda": Style(Tone("#5C5C5C", "#CFCFCF"), PLUS),
     "pyramid": Style(Tone("#6B4A00", "#A37A2C"), TRIANGLE_DOWN),
     "rbm-worst": Style(Tone("#3A2CA8", "#8E86FF"), TRIANGLE_RIGHT),
+    "hboa": Style(Tone("#A31621", "#FF5C5C"), HOUSE),
+    "tree": Style(Tone("#1B5E20", "#4E9A3A"), CHEVRON),
+    "ecga": Style(Tone("#B8860B", "#FFC02E"), BAR),
+    "mrf": Style(Tone("#00909C", "#3FE0E8"), HEXAGON),
+    "ga": Style(Tone("#9A5B4F", "#DDA894"), CROSS),
+    "pbil": Style(Tone("#161616", "#FFFFFF"), BEAM),
+    "mimic": Style(Tone("#3F9B0B", "#6FD93C"), SLANT),
+    "bmda": Style(Tone("#606C00", "#E3F03A"), TRAPEZOID),
+    "dbn": Style(Tone("#8A2BE2", "#B84DFF"), STAR),
+    "dbm": Style(Tone("#0B2A5B", "#3D7BFF"), STAR_OF_FOUR),
+    "dae": Style(Tone("#E6007E", "#FF3D9A"), SHIELD),
+    "helmholtz": Style(Tone("#2F6BFF", "#9DB4FF"), TEE),
 }
-"""Names that studies of harmonium use, with looks that are theirs on every page."""
+"""All models and other names that studies of harmonium use: the same look on every page."""
 
 
 def style_algorithms(names: Iterable[str]) -> dict[str, Style]:

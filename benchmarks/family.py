@@ -1,0 +1,378 @@
+"""Write docs/family.md and docs/family.svg from the export of studies/family.toml.
+
+    harmonium study run studies/family.toml --store family.db     # resumable
+    python benchmarks/family.py --store family.db                 # export, then write
+    python benchmarks/family.py                                   # write only
+
+The export stands in results/: family.csv (summary), family-comparisons.csv (each model's paired
+evaluations with each other) and family.json (versions, machine, cost). Page and figure are made of
+these files alone. The figure needs altair and vl-convert-python.
+"""
+
+import argparse
+import json
+import re
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import altair as alt
+from reproduction import RESULTS, ROOT, fill, read_table, write_table
+
+from harmonium.environment import describe_environment
+from harmonium.reports.theme import style_algorithms
+from harmonium.studies import read_study
+from harmonium.studies.export import list_comparisons, list_rows
+
+PAGE = ROOT / "docs" / "family.md"
+READING = Path(__file__).with_name("family_reading.md")
+FAMILIES = {
+    "onemax": "Onemax",
+    "trap:order=5": "5-traps",
+    "hiff": "HIFF",
+    "nk:k=4": "NK, k = 4",
+    "nk:k=4,neighbors=ring": "Ring NK, k = 4",
+    "maxsat:clauses=120": "MAX-3-SAT",
+    "ising": "Spin glass",
+}
+COSTS = ("evaluations", "cpu")
+ANCHOR = "rbm"
+"""The model that others are paired with in the tables."""
+
+
+class Measured(NamedTuple):
+    """A row of the summary: a model on a problem of one size."""
+
+    family: str
+    size: int
+    name: str
+    state: str
+    reason: str
+    instances: int
+    population: float | None
+    evaluations: float | None
+    low: float | None
+    high: float | None
+    cpu: float | None
+
+    @property
+    def done(self) -> bool:
+        """Whether a population suffices for all runs and instances."""
+        return self.state == "done"
+
+    @property
+    def outcome(self) -> str:
+        """What was found, in a few words."""
+        if self.done:
+            return "yes, to a wider tolerance" if self.reason else "yes"
+        if self.state in ("waiting", "unfinished"):
+            return "not finished"
+        if " instances" in self.reason:
+            missed = int(self.reason.rpartition(" in ")[2].partition(" of ")[0])
+            return f"{self.instances - missed} of {self.instances} instances"
+        return f"no, within {self.reason.rpartition('within ')[2]}"
+
+
+class Duel(NamedTuple):
+    """Paired evaluations of two models on a problem of one size."""
+
+    wins: int
+    pairs: int
+    better: str
+    """The model that clearly needs fewer evaluations; empty if none does."""
+
+
+Duels = dict[tuple[str, int, str, str], Duel]
+
+
+def export(store: Path) -> None:
+    """Write the tables of a study to results/."""
+    result = read_study(store)
+    RESULTS.mkdir(exist_ok=True)
+    write_table(RESULTS / "family.csv", list_rows(result.rows))
+    compared = [row for row in list_comparisons(result.comparisons) if row["cost"] == "evaluations"]
+    write_table(RESULTS / "family-comparisons.csv", map(shorten, compared))
+    trials = result.to_frame("trials")
+    facts = {
+        "environment": describe_environment(),
+        "trials": len(trials),
+        "rows": len(result.rows),
+        "unfinished": sum(row.state in ("waiting", "running") for row in result.rows),
+        "cpu_minutes": round(float(trials["cpu_total"].sum()) / 60, 1),
+    }
+    text = json.dumps(facts, indent=1) + "\n"
+    (RESULTS / "family.json").write_text(text, encoding="utf-8")
+
+
+def shorten(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a comparison without what the summary has, its numbers to four digits."""
+    left_out = ("population", "cost", "mean", "other_mean")
+    return {
+        key: float(f"{value:.4g}") if isinstance(value, float) else value
+        for key, value in row.items()
+        if key not in left_out
+    }
+
+
+def read_summary() -> list[Measured]:
+    """Return the rows of the summary; numbers that are missing are none."""
+    columns = ("population", "evaluations", "evaluations_low", "evaluations_high", "cpu_total")
+    return [
+        Measured(
+            row["family"],
+            int(row["size"]),
+            row["name"],
+            row["state"],
+            row["reason"],
+            int(row["instances"]),
+            *(float(row[column]) if row[column] else None for column in columns),
+        )
+        for row in read_table("family.csv")
+    ]
+
+
+def read_duels() -> Duels:
+    """Return all comparisons, each in both directions, by problem, size and the two models."""
+    duels = {}
+    for row in read_table("family-comparisons.csv"):
+        family, size, name, other = row["family"], int(row["size"]), row["name"], row["other"]
+        wins, ties, pairs = int(row["wins"]), int(row["ties"]), int(row["pairs"])
+        duels[family, size, name, other] = Duel(wins, pairs, row["better"])
+        duels[family, size, other, name] = Duel(pairs - ties - wins, pairs, row["better"])
+    return duels
+
+
+def write_head(facts: dict[str, Any], instances: int) -> list[str]:
+    """Say what was measured, and how."""
+    lines = [
+        "# All models compared",
+        "",
+        "<!-- Written by benchmarks/family.py; do not edit. -->",
+        "",
+        *fill(
+            "All models in the same loop, with the same seeds, on seven kinds of problems: "
+            "`studies/family.toml`. For each model a bisection finds the smallest population, up "
+            "to 4,096, with which all runs are solved: 15 of 15, or 2 of 2 on each of "
+            f"{instances} instances of a random problem. A run ends after 100 generations, or 20 "
+            "without improvement; a bisection after 60 CPU seconds. Each model has its defaults, "
+            "except that `boa` has the replacement `rtr` and `ecga` tournaments of 8. Evaluations "
+            "are means per run at the population found, with 95 % intervals. The sizes are small, "
+            "and say nothing about larger ones."
+        ),
+        "",
+    ]
+    versions = ", ".join(f"{key} {value}" for key, value in facts["environment"].items())
+    lines += fill(f"{facts['trials']:,} runs, {facts['cpu_minutes']:g} CPU minutes; {versions}.")
+    if facts["unfinished"]:
+        missing = f"The study is not finished: {facts['unfinished']} of {facts['rows']} rows wait."
+        lines += ["", *fill(missing)]
+    return [*lines, ""]
+
+
+def write_reading(text: str, rows: Sequence[Measured]) -> list[str]:
+    """Return our reading, with evaluations in place of <problem size model>."""
+    found = {f"<{row.family} {row.size} {row.name}>": row for row in rows}
+    lines = []
+    for paragraph in text.strip().split("\n\n"):
+        filled = re.sub(r"<[^<>]+>", lambda token: write_number(found[token[0]]), paragraph)
+        for item in re.split(r"\n(?=- )", filled):
+            indent = "  " if item.startswith("- ") else ""
+            words = " ".join(item.split())
+            lines += textwrap.wrap(words, 100, subsequent_indent=indent, break_on_hyphens=False)
+        lines.append("")
+    return lines
+
+
+def write_number(row: Measured) -> str:
+    """Return the evaluations of a row, which must be done."""
+    if not row.done:
+        raise ValueError(f"the reading cites a row that is not done: {row}")
+    return f"{row.evaluations:,.0f}"
+
+
+def write_overview(rows: Sequence[Measured]) -> list[str]:
+    """Write evaluations of each model at the largest size of each problem."""
+    largest = {family: max(row.size for row in rows if row.family == family) for family in FAMILIES}
+    titles = [f"{FAMILIES[family]}, {size}" for family, size in largest.items()]
+    lines = [
+        "## At a glance",
+        "",
+        *fill(
+            "Evaluations at the larger size of each problem, the lowest in bold. Where not all "
+            "instances were solved their number stands instead; – means that no population up to "
+            "the limits suffices. In the figure the larger size is filled."
+        ),
+        "",
+        f"| model | {' | '.join(titles)} |",
+        f"| --- |{' --: |' * len(titles)}",
+    ]
+    found = {(row.family, row.size, row.name): row for row in rows}
+    for name in dict.fromkeys(row.name for row in rows):
+        cells = []
+        for family, size in largest.items():
+            row = found[family, size, name]
+            text = f"{row.evaluations:,.0f}" if row.done else shorten_outcome(row)
+            cells.append(f"**{text}**" if row == find_best(rows, family, size) else text)
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    picture = "![Evaluations of all models on seven problems](family.svg)"
+    return [*lines, "", ":::{div} picture", picture, ":::", ""]
+
+
+def shorten_outcome(row: Measured) -> str:
+    """Return what was found where a row is not done, for a narrow cell."""
+    if row.outcome.endswith(" instances"):
+        return row.outcome.removesuffix(" instances")
+    return "…" if row.outcome == "not finished" else "–"
+
+
+def find_best(rows: Sequence[Measured], family: str, size: int) -> Measured | None:
+    """Return the row with the fewest evaluations at one size."""
+    done = [row for row in rows if (row.family, row.size) == (family, size) and row.done]
+    return min(done, key=lambda row: row.evaluations or 0, default=None)
+
+
+def write_ranks(rows: Sequence[Measured]) -> list[str]:
+    """Write how much each model needs as a multiple of the best one."""
+    cells = list(dict.fromkeys((row.family, row.size) for row in rows))
+    lines = [
+        "## How far from the best",
+        "",
+        *fill(
+            f"Solved is how many of the {len(cells)} problem sizes each model solves. The other "
+            "columns are over those: evaluations, and CPU time per run, as multiples of the lowest "
+            "at that size."
+        ),
+        "",
+        "| model | solved | evaluations, median | worst | CPU time, median | worst |",
+        "| --- | --: | --: | --: | --: | --: |",
+    ]
+    for name in dict.fromkeys(row.name for row in rows):
+        mine = [row for row in rows if row.name == name and row.done]
+        numbers = ["–"] * 4
+        if mine:
+            multiples = [[compare_cost(rows, row, cost) for row in mine] for cost in COSTS]
+            numbers = [f"{find(values):.2g}" for values in multiples for find in (median, max)]
+        lines.append(f"| `{name}` | {len(mine)} | {' | '.join(numbers)} |")
+    return [*lines, ""]
+
+
+def compare_cost(rows: Sequence[Measured], row: Measured, cost: str) -> float:
+    """Return the cost of a model as a multiple of the lowest one at the same size."""
+    same = [one for one in rows if one.done and (one.family, one.size) == (row.family, row.size)]
+    return float(getattr(row, cost) / min(getattr(one, cost) for one in same))
+
+
+def write_problem(rows: Sequence[Measured], duels: Duels, family: str) -> list[str]:
+    """Write the table of one problem."""
+    here = [row for row in rows if row.family == family]
+    unit = "instances" if here[0].instances > 1 else "runs"
+    lines = [
+        f"### {FAMILIES[family]}",
+        "",
+        f"| bits | model | solved | population | evaluations | interval | CPU s per run | {unit} "
+        f"with fewer than `{ANCHOR}` |",
+        "| --: | --- | --- | --: | --: | --- | --: | --- |",
+    ]
+    for row in here:
+        cells = [""] * 5
+        if row.done:
+            interval = f"{row.low:,.0f} to {row.high:,.0f}" if row.low and row.high else ""
+            cells = [f"{row.population:,.0f}", f"{row.evaluations:,.0f}", interval]
+            cells += [f"{row.cpu:.2g}", describe_duel(duels, row)]
+        lines.append(f"| {row.size} | `{row.name}` | {row.outcome} | {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def describe_duel(duels: Duels, row: Measured) -> str:
+    """Return in how many pairs a model needs fewer evaluations than the anchor."""
+    duel = duels.get((row.family, row.size, row.name, ANCHOR))
+    if duel is None:
+        return ""
+    return f"{duel.wins} of {duel.pairs}{', clear' if duel.better else ''}"
+
+
+def draw(rows: Sequence[Measured]) -> alt.VConcatChart:
+    """Draw evaluations with intervals, a panel for each problem; the larger size is filled."""
+    names = list(dict.fromkeys(row.name for row in rows))
+    styles = style_algorithms(names)
+    looks = alt.Scale(domain=names, range=[styles[name].tone.light for name in names])
+    panels = []
+    for family, title in FAMILIES.items():
+        here = [row for row in rows if row.family == family and row.done]
+        sizes = sorted({row.size for row in rows if row.family == family})
+        values = [
+            {**row._asdict(), "larger": row.size == sizes[-1]} for row in here if row.evaluations
+        ]
+        y = alt.Y(
+            "name:N",
+            sort=names,
+            title=None,
+            scale=alt.Scale(domain=names),
+            axis=alt.Axis(grid=True),
+        )
+        colour = alt.Color("name:N", scale=looks, legend=None)
+        x = alt.X("evaluations:Q", scale=alt.Scale(type="log"), title="evaluations")
+        base = alt.Chart(alt.Data(values=values), width=170, height=225)
+        spans = base.mark_rule(strokeWidth=1.5).encode(
+            x=alt.X("low:Q", scale=alt.Scale(type="log"), title="evaluations"),
+            x2="high:Q",
+            y=y,
+            color=colour,
+        )
+        points = base.mark_point(size=34, strokeWidth=1.5, opacity=1).encode(
+            x=x.axis(format="~s", tickCount=4, grid=False),
+            y=y,
+            color=colour,
+            fill=alt.condition(
+                "datum.larger", alt.Fill("name:N", scale=looks, legend=None), alt.value("white")
+            ),
+        )
+        bits = f"{title}: {' and '.join(map(str, sizes))} bits"
+        panels.append((spans + points).properties(title=alt.Title(bits, fontSize=12)))
+    lines = [alt.hconcat(*panels[first : first + 4]) for first in range(0, len(panels), 4)]
+    whole = alt.vconcat(*lines, background="white", padding=12)
+    return whole.configure(aria=False).configure_view(stroke="#ccc")
+
+
+def make_page() -> str:
+    """Return the page."""
+    facts = json.loads((RESULTS / "family.json").read_text("utf-8"))
+    rows, duels = read_summary(), read_duels()
+    instances = max(row.instances for row in rows)
+    explained = [
+        "## Each problem",
+        "",
+        *fill(
+            f"The last column has the pairs in which a model needs fewer evaluations than "
+            f"`{ANCHOR}`. Clear is a difference by Wilcoxon's signed-rank test with p < 5 % after "
+            f"Holm's correction over all models and sizes of a problem. With {instances} instances "
+            "no difference can be clear; read the intervals there."
+        ),
+        "",
+    ]
+    parts = [
+        write_head(facts, instances),
+        write_reading(READING.read_text("utf-8"), rows),
+        write_overview(rows),
+        write_ranks(rows),
+        explained,
+        *(write_problem(rows, duels, family) for family in FAMILIES),
+    ]
+    return "\n".join(line for part in parts for line in part).rstrip() + "\n"
+
+
+def main() -> None:
+    """Export if asked, then write page and figure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--store", type=Path)
+    options = parser.parse_args()
+    if options.store:
+        export(options.store)
+    PAGE.write_text(make_page(), encoding="utf-8")
+    draw(read_summary()).save(PAGE.with_suffix(".svg"))
+
+
+if __name__ == "__main__":
+    main()
