@@ -142,7 +142,8 @@ def test_every_fact_has_a_panel_and_is_named_in_the_caption() -> None:
     labels = ["epochs", "error", "decrease", "edges", "max_parents"]
     assert {panel.title.text for panel in figure.panels} == {"onemax"}
     assert [panel.title.subtitle.replace(" ", "_") for panel in figure.panels] == labels
-    assert figure.caption == f"What the models of these runs report: {', '.join(labels)}."
+    named = ", ".join(labels).replace("_", " ")
+    assert figure.caption == f"What the models of these runs report: {named}."
     several = draw_training([("one", courses[1:]), ("two", courses[1:])], styles)
     assert [f"{panel.title.text}: {panel.title.subtitle}" for panel in several.panels] == [
         *("one: edges", "one: max parents", "two: edges", "two: max parents")

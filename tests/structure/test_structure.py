@@ -52,7 +52,7 @@ def test_search_ends_when_the_function_is_learned() -> None:
     assert result.calls < 1000
 
 
-PROVEN = "  optimal: proven for the function as learned, which predicted every row that was checked"
+PROVEN = "  optimal: proven for the learned function, which predicted all rows checked"
 FOUND = "  optimal: likely, not proven: annealing found no better solution of the learned function"
 
 

@@ -21,7 +21,7 @@ def describe_optimality(result: "Result") -> str:
     if reason == "exhausted":
         return "proven: every valid solution was evaluated"
     if result.learned == "proven":
-        return "proven for the function as learned, which predicted every row that was checked"
+        return "proven for the learned function, which predicted all rows checked"
     if reason == "optimum":
         return "if no solution can be better than the target"
     if result.learned == "found":
