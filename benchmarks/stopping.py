@@ -1,4 +1,4 @@
-"""When to stop a pyramid that is given no target: runs that end too early against rows wasted.
+"""When to stop a search that is given no target: runs that end too early against rows wasted.
 
     python benchmarks/stopping.py [--seeds 10]
 
@@ -61,7 +61,7 @@ def measure(family: str, rule: str, seeds: int) -> dict[str, Any]:
     for seed in range(seeds):
         instance = f",instance={seed}" if family.startswith(("nk", "maxsat")) else ""
         problem: Any = hm.PROBLEMS.parse(family + instance)
-        result = hm.run(Unknown(problem, seed), hm.Pyramid(), stop=RULES[rule], seed=seed)
+        result = hm.run(Unknown(problem, seed), hm.Structure(), stop=RULES[rule], seed=seed)
         early += result.fun < problem.optimum - 1e-9 * max(1.0, abs(problem.optimum))
         spent.append(result.best_found_at)
         wasted.append(result.evaluations - result.best_found_at)
