@@ -332,7 +332,7 @@ def draw(rows: Sequence[Measured]) -> alt.VConcatChart:
         )
         bits = f"{title}: {' and '.join(map(str, sizes))} bits"
         panels.append((spans + points).properties(title=alt.Title(bits, fontSize=12)))
-    lines = [alt.hconcat(*panels[first : first + 4]) for first in range(0, len(panels), 4)]
+    lines = [alt.hconcat(*panels[first : first + 3]) for first in range(0, len(panels), 3)]
     whole = alt.vconcat(*lines, background="white", padding=12)
     return whole.configure(aria=False).configure_view(stroke="#ccc")
 

@@ -166,8 +166,8 @@ def write_again() -> list[str]:
         "```",
         "",
         *fill(
-            "`harmonium report traps.db -o traps.html` draws evaluations against size, with the "
-            "paper's points beside yours. All of this page: `harmonium study run "
+            "`harmonium report traps.db -o traps.html` draws evaluations against size, and beside "
+            "them the paper's points of similar sizes. All of this page: `harmonium study run "
             "studies/reproduction.toml --store reproduction.db` (hours; it can be stopped and "
             "continued), then `python benchmarks/reproduction.py --store reproduction.db`."
         ),
