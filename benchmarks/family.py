@@ -294,7 +294,7 @@ def describe_duel(duels: Duels, row: Measured) -> str:
     return f"{duel.wins} of {duel.pairs}{', clear' if duel.better else ''}"
 
 
-def draw(rows: Sequence[Measured]) -> alt.VConcatChart:
+def draw(rows: Sequence[Measured]) -> alt.ConcatChart:
     """Draw evaluations with intervals, a panel for each problem; the larger size is filled."""
     names = list(dict.fromkeys(row.name for row in rows))
     styles = style_algorithms(names)
@@ -332,8 +332,7 @@ def draw(rows: Sequence[Measured]) -> alt.VConcatChart:
         )
         bits = f"{title}: {' and '.join(map(str, sizes))} bits"
         panels.append((spans + points).properties(title=alt.Title(bits, fontSize=12)))
-    lines = [alt.hconcat(*panels[first : first + 3]) for first in range(0, len(panels), 3)]
-    whole = alt.vconcat(*lines, background="white", padding=12)
+    whole = alt.concat(*panels, columns=3, background="white", padding=12)
     return whole.configure(aria=False).configure_view(stroke="#ccc")
 
 
