@@ -19,14 +19,15 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import altair as alt
-from reproduction import RESULTS, ROOT, fill, read_table, write_table
+from points import RESULTS, fill, read_table
+from reproduction import write_table
 
 from harmonium.environment import describe_environment
 from harmonium.reports.theme import style_algorithms
 from harmonium.studies import read_study
 from harmonium.studies.export import list_comparisons, list_rows
 
-PAGE = ROOT / "docs" / "family.md"
+PAGE = RESULTS.parent / "docs" / "family.md"
 READING = Path(__file__).with_name("family_reading.md")
 FAMILIES = {
     "onemax": "Onemax",
@@ -293,7 +294,7 @@ def describe_duel(duels: Duels, row: Measured) -> str:
     return f"{duel.wins} of {duel.pairs}{', clear' if duel.better else ''}"
 
 
-def draw(rows: Sequence[Measured]) -> alt.VConcatChart:
+def draw(rows: Sequence[Measured]) -> alt.ConcatChart:
     """Draw evaluations with intervals, a panel for each problem; the larger size is filled."""
     names = list(dict.fromkeys(row.name for row in rows))
     styles = style_algorithms(names)
@@ -322,7 +323,7 @@ def draw(rows: Sequence[Measured]) -> alt.VConcatChart:
             color=colour,
         )
         points = base.mark_point(size=34, strokeWidth=1.5, opacity=1).encode(
-            x=x.axis(format="~s", tickCount=4, grid=False),
+            x=x.axis(format="~s", values=[10.0**power for power in range(1, 6)], grid=False),
             y=y,
             color=colour,
             fill=alt.condition(
@@ -331,8 +332,7 @@ def draw(rows: Sequence[Measured]) -> alt.VConcatChart:
         )
         bits = f"{title}: {' and '.join(map(str, sizes))} bits"
         panels.append((spans + points).properties(title=alt.Title(bits, fontSize=12)))
-    lines = [alt.hconcat(*panels[first : first + 4]) for first in range(0, len(panels), 4)]
-    whole = alt.vconcat(*lines, background="white", padding=12)
+    whole = alt.concat(*panels, columns=3, background="white", padding=12)
     return whole.configure(aria=False).configure_view(stroke="#ccc")
 
 

@@ -106,9 +106,10 @@ def write_head(pairs: Sequence[Pair], facts: dict[str, Any]) -> list[str]:
         "`studies/reproduction.toml`, with the paper's runs, instances, bisection and stopping",
         "rules: 30 of 30 runs solved, of NK landscapes 5 of 5 on each of 25 instances. `rbm-paper`",
         "and `boa` (keep-parents) are the paper's settings ([paper.md](paper.md) explains what the",
-        "text leaves open), `rbm` and `boa-rtr` are ours. Evaluations are means at the smallest",
-        "sufficient population, with 95 % intervals; they count only the noise of runs and",
-        "instances, ours alone. The paper's values are read from its figures.",
+        "text leaves open), `rbm`, `rbm-worst` (replacement `worst`, for onemax) and `boa-rtr` are",
+        "ours. Evaluations are means at the smallest sufficient population, with 95 % intervals;",
+        "they count only the noise of runs and instances, ours alone. The paper's values are read",
+        "from its figures.",
         "",
         "| setting | points | median ours / paper | worst | within 1.5× |",
         "| --- | --- | --- | --- | --- |",
@@ -132,6 +133,48 @@ def write_head(pairs: Sequence[Pair], facts: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
+def write_again() -> list[str]:
+    """Tell how to measure a figure again."""
+    return [
+        "## Run it yourself",
+        "",
+        *fill(
+            "A figure is a study of one family. This one has the settings of the figure for "
+            "5-traps, with smaller sizes and fewer runs, so that it takes seconds. With 30 runs "
+            "the point at 40 bits takes about 6 CPU minutes."
+        ),
+        "",
+        "```toml",
+        "# traps.toml",
+        'name = "traps"',
+        'models = ["rbm-paper", "boa"]',
+        "",
+        "[stop]",
+        "max_generations = 100",
+        "patience = 20",
+        "",
+        "[bisect]",
+        "",
+        "[[problems]]",
+        'problem = "trap:order=5"',
+        "sizes = [5, 10] # the paper's: 40, 60, 80 and so on",
+        "runs = 3        # the paper's: 30",
+        "```",
+        "",
+        "```console",
+        "$ harmonium study run traps.toml --store traps.db",
+        "```",
+        "",
+        *fill(
+            "`harmonium report traps.db -o traps.html` draws evaluations against size, and beside "
+            "them the paper's points of similar sizes. All of this page: `harmonium study run "
+            "studies/reproduction.toml --store reproduction.db` (hours; it can be stopped and "
+            "continued), then `python benchmarks/reproduction.py --store reproduction.db`."
+        ),
+        "",
+    ]
+
+
 def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
     """Write a table of points for each family."""
     lines = [
@@ -149,28 +192,30 @@ def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
         here = [pair for pair in pairs if pair.ours.family == family]
         if not here:
             continue
+        names = [
+            name
+            for name in ("rbm", "rbm-worst", "boa-rtr")
+            if any((family, pair.ours.size, name) in others for pair in here)
+        ]
         lines += [
             f"### {title}",
             "",
             f"![{title}: evaluations against size, the paper's points and ours]"
             f"(reproduction/{family}.svg)",
             "",
-            "| bits | setting | paper | ours | interval | ours / paper | population | `rbm` | "
-            "`boa-rtr` |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            "| bits | setting | paper | ours | interval | ours / paper | population |"
+            + "".join(f" `{name}` |" for name in names),
+            "| --- | --- | --- | --- | --- | --- | --- |" + " --- |" * len(names),
         ]
         for pair in here:
             ours = pair.ours
-            mine = [
-                others.get((family, ours.size, name))
-                for name in ("rbm" if family != "onemax" else "rbm-worst", "boa-rtr")
-            ]
+            mine = [others.get((family, ours.size, name)) for name in names]
             cells = [f"{row.evaluations:,.0f}" if row and row.evaluations else "" for row in mine]
             mark = "" if 1 / CLOSE <= pair.ratio <= CLOSE else " *"
             lines.append(
                 f"| {ours.size} | `{ours.name}` | {pair.paper:,.0f} | {ours.evaluations:,.0f} | "
                 f"{ours.low:,.0f} to {ours.high:,.0f} | {pair.ratio:.2f}{mark} | "
-                f"{ours.population:,.0f} | {cells[0]} | {cells[1]} |"
+                f"{ours.population:,.0f} |" + "".join(f" {cell} |" for cell in cells)
             )
         lines.append("")
     return lines
@@ -252,8 +297,9 @@ def write_cpu(rows: Sequence[Measured]) -> list[str]:
         "## CPU time",
         "",
         "RBM-EDA's CPU time divided by BOA's, so that machines cancel out. Above 1 BOA is faster.",
+        "The last column has our own settings: `rbm` / `boa-rtr`, on onemax `rbm-worst` / `boa`.",
         "",
-        "| family | bits | paper's RBM / BOA | `rbm-paper` / `boa` | `rbm` / `boa-rtr` |",
+        "| family | bits | paper's RBM / BOA | `rbm-paper` / `boa` | ours |",
         "| --- | --- | --- | --- | --- |",
     ]
     for family, size in dict.fromkeys((row.family, row.size) for row in rows):
@@ -280,6 +326,7 @@ def make_page() -> str:
     pairs = pair_points(rows)
     parts = [
         write_head(pairs, facts),
+        write_again(),
         write_claims(rows, laws),
         write_laws(laws),
         write_cpu(rows),

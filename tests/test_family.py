@@ -96,8 +96,7 @@ def test_the_figure_has_every_model_that_solves_a_problem(script: ModuleType) ->
     spec = script.draw(rows).to_dict()
     drawn = {
         (value["family"], value["size"], value["name"])
-        for line in spec["vconcat"]
-        for panel in line["hconcat"]
+        for panel in spec["concat"]
         for value in panel["data"]["values"]
     }
     assert drawn == {(row.family, row.size, row.name) for row in rows if row.done}

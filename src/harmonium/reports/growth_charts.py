@@ -24,7 +24,7 @@ def draw_growth(
             grid=False,
             values=_choose(panel, _list_x, list),
             labelOverlap="greedy",
-            labelSeparation=4,
+            labelSeparation=8,
         ),
     )
     y = alt.Y("mean:Q", title=y_title)
