@@ -28,7 +28,7 @@ def test_a_satisfied_formula_is_reported_as_optimal(tmp_path: Path) -> None:
     done = call_here("solve", "x.cnf", cwd=tmp_path)
     head = "file:path=x.cnf: 3 bits, optimum 3, proven: it is the upper bound\n"
     assert done.stdout.startswith(head)
-    assert "the target was reached" in done.stdout
+    assert "the upper bound of the problem was reached" in done.stdout
     assert "structure" in done.stdout
 
 

@@ -208,7 +208,7 @@ def test_a_formula_whose_clauses_are_all_satisfied_is_solved() -> None:
     results = [hm.run(problem, hm.Pyramid(), seed=1), hm.maximize(problem, seed=1)]
     for result in results:
         assert (result.optimum, result.solved, result.success) == (3.0, True, True)
-        assert (result.stopped_by, result.x[:2].tolist()) == ("optimum", [1, 0])
+        assert (result.stopped_by, result.x[:2].tolist()) == ("bound", [1, 0])
 
 
 def test_a_bound_that_is_not_reached_is_no_optimum() -> None:

@@ -87,6 +87,7 @@ def test_the_course_says_when_nothing_improved(result: Result) -> None:
     ("changes", "words"),
     [
         ({"stopped_by": "optimum"}, "there is nothing left to do"),
+        ({"stopped_by": "bound"}, "No solution can be better"),
         ({"stopped_by": "exhausted"}, "there is no better one"),
         ({"stopped_by": "failed"}, "Correct the function"),
         ({"stopped_by": "confirmed"}, "Search again with another seed"),

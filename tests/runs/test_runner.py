@@ -76,11 +76,17 @@ def with_callback(runner: Runner, callback: Callable[[Runner], object]) -> Runne
     return runner
 
 
+def with_bound(runner: Runner, bound: float) -> Runner:
+    runner.evaluator.bound = bound
+    return runner
+
+
 SMALL = EDA(UMDA(), population=20)
 
 # For each reason a run that ends by it, and the number of evaluations if that is sure.
 ENDS: dict[Reason, tuple[Callable[[], Runner], int | None]] = {
     "optimum": (lambda: make_runner(target=10.0), None),
+    "bound": (lambda: with_bound(make_runner(), 10.0), None),
     "exhausted": (lambda: make_runner(OnePlusOne(rate=LENGTH / 2), cached=True), None),
     "converged": (lambda: make_runner(SMALL), None),
     "generations": (lambda: make_runner(SMALL, Stop(max_generations=3, patience=None)), 50),
@@ -127,7 +133,7 @@ def test_every_reason_ends_a_run(reason: Reason) -> None:
     assert result.stopped_by == reason
     assert result.message.startswith(MESSAGES[reason])
     assert result.success == (reason == "optimum" or reason in OWN_ENDS)
-    assert result.solved == (reason == "optimum")
+    assert result.solved == (reason in ("optimum", "bound"))
     assert evaluations in (None, result.evaluations)
     assert result.trace == () or result.trace[-1].evaluations <= result.evaluations
 

@@ -119,9 +119,9 @@ def test_of_several_reasons_the_first_in_the_list_is_reported() -> None:
         reasons.append(check(limits, **state))
         del limits[next(iter(limits))]
     order = list(get_args(Reason))
-    assert order[:2] == ["optimum", "exhausted"]  # before all others, by the runner
-    assert reasons == order[2 : 2 + len(reasons)]
-    assert order[2 + len(reasons) :] == ["callback", "interrupted", "failed"]
+    assert order[:3] == ["optimum", "bound", "exhausted"]  # before all others, by the runner
+    assert reasons == order[3 : 3 + len(reasons)]
+    assert order[3 + len(reasons) :] == ["callback", "interrupted", "failed"]
 
 
 def test_every_reason_has_a_message() -> None:

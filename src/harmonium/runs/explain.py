@@ -10,16 +10,22 @@ if TYPE_CHECKING:
 
 _ADVICE: Final[dict[Reason, str]] = {
     "optimum": "The target is reached: there is nothing left to do.",
+    "bound": "No solution can be better: there is nothing left to do.",
     "exhausted": "Every valid solution was evaluated: there is no better one.",
     "failed": "Correct the function for the row that failed, then search again.",
+}
+
+_PROOFS: Final[dict[Reason, str]] = {
+    "bound": "proven: it is the upper bound of the problem",
+    "exhausted": "proven: every valid solution was evaluated",
 }
 
 
 def describe_optimality(result: "Result") -> str:
     """Return whether a better solution may exist, as far as that is known."""
     reason = result.stopped_by
-    if reason == "exhausted":
-        return "proven: every valid solution was evaluated"
+    if reason in _PROOFS:
+        return _PROOFS[reason]
     if result.learned == "proven":
         return "proven for the learned function, which predicted all rows checked"
     if reason == "optimum":

@@ -342,7 +342,7 @@ class Runner:
         """Return why the run should end, or none; the status is given when a batch is complete."""
         tally, evaluator, stop = self.tally, self.evaluator, self._limits
         if is_solved(tally.best_fitness, evaluator.find_goal(tally.best_fitness)):
-            return "optimum"
+            return "bound" if evaluator.target is None else "optimum"
         if evaluator.count_known() >= self.space.solutions:
             return "exhausted"
         if status is not None:

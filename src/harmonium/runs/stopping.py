@@ -11,6 +11,7 @@ from harmonium.specs import Spec
 
 Reason = Literal[
     "optimum",
+    "bound",
     "exhausted",
     "converged",
     "learned",
@@ -29,6 +30,7 @@ Reason = Literal[
 
 MESSAGES: dict[Reason, str] = {
     "optimum": "the target was reached",
+    "bound": "the upper bound of the problem was reached",
     "exhausted": "every valid solution was evaluated",
     "converged": "the population has converged to one solution",
     "generations": "max_generations was reached",
@@ -46,7 +48,10 @@ MESSAGES: dict[Reason, str] = {
 }
 
 OWN_ENDS: frozenset[Reason] = frozenset(
-    ("exhausted", "converged", "generations", "patience", "confirmed", "learned", "stagnation")
+    (
+        *("bound", "exhausted", "converged", "generations", "patience", "confirmed", "learned"),
+        "stagnation",
+    )
 )
 """Reasons by which a search comes to its own end, rather than to a limit."""
 
