@@ -374,7 +374,7 @@ class PyramidSearch(Search):
     def _check_asked(self, active: int) -> None:
         """Raise if the rows under way are not one for each active walker."""
         if self.waiting and len(self._batch.bits) != active:
-            raise CheckpointError(f"it asked {len(self._batch.bits)} rows of {active} walkers")
+            raise CheckpointError(f"it asked {len(self._batch.bits)} rows; expected {active}")
 
 
 def _copy(name: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
