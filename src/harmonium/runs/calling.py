@@ -115,9 +115,11 @@ class Caller:
             if taken < len(chunks):
                 raise TimeUp  # noqa: TRY301  # handled like Ctrl-C
         except (TimeUp, KeyboardInterrupt):
-            for number, future in enumerate(futures[taken:], taken):
-                if _has_answer(future):
-                    yield number, _check_answer(future.result(), len(chunks[number]))
+            arrived = [
+                number for number in range(taken, len(futures)) if _has_answer(futures[number])
+            ]
+            for number in arrived:
+                yield number, _check_answer(futures[number].result(), len(chunks[number]))
             raise
         except EvaluationError:
             raise
@@ -141,13 +143,11 @@ def _check_future(future: Any) -> "Future[tuple[float, Any]]":
 def _check_answer(answer: Any, rows: int) -> tuple[float, Any]:
     """Return what `evaluate` returned for rows; raise for anything else."""
     match answer:
-        case (float(), list() as values) | (float(), np.ndarray(ndim=1) as values):
-            if len(values) == rows:
-                return answer
-    words = one_line(repr(answer))
-    raise EvaluationError(
-        f"the executor failed: a future has {words}, which its call did not return"
-    )
+        case (float() as seconds, list() | np.ndarray() as values):
+            if getattr(values, "ndim", 1) and len(values) == rows:
+                return seconds, values
+    words = f"a future has {one_line(repr(answer))}, which its call did not return"
+    raise EvaluationError(f"the executor failed: {words}")
 
 
 def _has_answer(future: "Future[Any]") -> bool:
