@@ -199,6 +199,18 @@ def test_a_function_of_another_length_is_refused(tmp_path: Path) -> None:
         hm.resume(path, lambda row: row @ weights)
 
 
+def test_another_feasible_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    best = hm.maximize(
+        mix, space=SIZES, feasible=lambda d: d["v0"] != 0, seed=1, max_calls=50, checkpoint=path
+    ).best
+    with pytest.raises(CheckpointError) as caught:
+        hm.resume(path, mix, feasible=lambda values: values != best, max_calls=60)
+    assert str(caught.value) == (
+        "the best bits so far are not feasible; resume with the same `feasible`"
+    )
+
+
 def test_a_checkpoint_before_the_first_value_is_resumed(tmp_path: Path) -> None:
     """JSON has no infinity: the best of a trace is none as long as all rows failed."""
     path = tmp_path / "run.ckpt"
