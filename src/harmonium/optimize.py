@@ -155,6 +155,8 @@ def maximize(
         If the function fails and `on_error` is "raise"; it names the row and has the best so far.
     FileExistsError
         If `checkpoint` exists: resume it, delete it, or choose another.
+    MemoryError
+        If there are too many bits for the algorithm.
     ValueError, TypeError
         If an option is invalid.
 
@@ -315,7 +317,13 @@ def _optimize(
         evaluator.bound = None  # a noisy value may exceed it
     stop = options.adapt_stop(default_stop(algorithm))
     kind = NoisyRunner if options.noise else Runner
-    runner = kind(algorithm, space, seed, evaluator, stop, initial)
+    try:
+        runner = kind(algorithm, space, seed, evaluator, stop, initial)
+    except MemoryError:
+        raise MemoryError(
+            f"{length:,} bits are too many for {algorithm} in this memory; the model umda needs "
+            "far less, or choose a smaller space"
+        ) from None
     if options.checkpoint is not None:
         keep_checkpoint(runner, Path(options.checkpoint))
     compile_kernels(algorithm)

@@ -186,6 +186,15 @@ def test_no_cell_is_a_formula_and_numbers_stay_numbers() -> None:
     assert [row[name] for name in numbers] == ["-1.5", "-3", "-7", "+1e3", "", "a=b"]
 
 
+def test_a_table_does_not_command_a_terminal() -> None:
+    file = io.StringIO(newline="")
+    file.isatty = lambda: True  # type: ignore[method-assign]
+    write_csv([{"a": HOSTILE, "b": "two\nlines", "c": "größe"}], file)
+    assert not set(file.getvalue()) & set("\x1b\x9b\x07\x00\x7f\u202e")
+    file.seek(0)
+    assert list(csv.reader(file)) == [["a", "b", "c"], [SHOWN, "two\nlines", "größe"]]
+
+
 # Trust
 
 

@@ -1,6 +1,8 @@
 """The functions of ioh as problems, harmonium in ioh's experiments, and logs of IOHprofiler."""
 
+import errno
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +158,30 @@ def test_the_files_of_a_log(tmp_path: Path) -> None:
     assert data.read_text("utf-8").splitlines() == lines
     with pytest.raises(FileExistsError, match="exists; choose another folder"):
         write_logs(tmp_path / "logs", [run])
+
+
+def test_a_log_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    def fail() -> Iterator[LoggedRun]:
+        yield LoggedRun("a", 8, 1, "x", 30, [(1, 3.0)])
+        yield LoggedRun("a", 8, 1, "x", 30, [])
+
+    with pytest.raises(IndexError):
+        write_logs(tmp_path / "logs", fail())
+    assert not (tmp_path / "logs").exists()
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_text(path: Path, text: str, encoding: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", write_text)
+    words = ("optimize", "numpy:sum", "--length", "8", "--seed", "1", "--max-calls", "50")
+    done = call_here(*words, "--log", f"ioh:{tmp_path / 'logs'}")
+    assert done.stderr == (
+        f"harmonium: {tmp_path / 'logs'}: cannot be written: No space left on device\n"
+    )
+    assert "best bits: 11111111" in done.stdout
+    assert not (tmp_path / "logs").exists()
 
 
 def test_a_study_is_exported(tmp_path: Path) -> None:

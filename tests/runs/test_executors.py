@@ -38,6 +38,46 @@ def test_threads_give_the_same_answers_in_the_same_order(workers: int, batch: bo
     assert evaluator.calls == 20
 
 
+class Wrong(Inline):
+    """Has another answer than that of the call."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return self.answer
+
+
+def arrived(answer: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(answer)
+    return future
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (None, "submit returned None; expected a future"),
+        ((0.1, [1.0]), "submit returned (0.1, [1.0]); expected a future"),
+        (arrived(None), "a future has None, which its call did not return"),
+        (arrived(1.5), "a future has 1.5, which its call did not return"),
+        (arrived("ab"), "a future has 'ab', which its call did not return"),
+        (arrived((0.1, [])), "a future has (0.1, []), which its call did not return"),
+        (
+            arrived((0.1, np.float64(1))),
+            "a future has (0.1, np.float64(1.0)), which its call did not return",
+        ),
+    ],
+)
+def test_an_answer_that_is_none_is_refused_in_one_line(answer: Any, words: str) -> None:
+    evaluator = FunctionEvaluator(weigh, LENGTH, executor=Wrong(answer))
+    with pytest.raises(EvaluationError) as caught:
+        evaluator(ROWS)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"the executor failed: {words}")
+
+
 @pytest.fixture(scope="module")
 def processes() -> Any:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:

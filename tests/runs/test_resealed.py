@@ -1,5 +1,6 @@
 """Checkpoints with a valid checksum and damaged contents: refused in one line, or run."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,11 @@ def damage(value: Any) -> list[Any]:
     return [other for other in junk if type(other) is not type(value) or other != value]
 
 
-def try_resume(snapshot: Snapshot, path: Path) -> str:
+def try_resume(snapshot: Snapshot, path: Path, function: Any = weigh) -> str:
     """Resume for a batch; return the one line with which it is refused, or nothing."""
     snapshot.save(path)
     try:
-        hm.resume(path, weigh, callback=lambda runner: True, max_calls=10**6)
+        hm.resume(path, function, callback=lambda runner: True, max_calls=10**6)
     except CheckpointError as error:
         message = str(error)
     else:
@@ -117,6 +118,58 @@ def test_damaged_arrays_are_refused_or_run(saved: Path, tmp_path: Path) -> None:
     assert try_resume(snapshot, path) == ""
 
 
+SIZES = {f"v{number}": list(range(6)) for number in range(8)}
+
+
+def mix(values: dict[str, int]) -> float:
+    """Return a value with interactions of neighbouring variables."""
+    chosen = [*values.values()]
+    return float(sum((7 * a + 3 * b) % 11 for a, b in itertools.pairwise(chosen)))
+
+
+@pytest.fixture(scope="module")
+def probing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint of a search of variables in the middle of a probe."""
+    path: Path = tmp_path_factory.mktemp("probing") / "run.ckpt"
+    hm.maximize(mix, space=SIZES, seed=1, max_calls=34, checkpoint=path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("facts", "arrays", "message"),
+    [
+        ({"batches": -1}, {}, "its 'batches' is wrong: Expected `int` >= 0"),
+        ({"stage": "order"}, {}, "it asked {asked} rows; expected 16"),
+        ({}, {"probe/values": 1}, "its probe has not walked as far as it has halved"),
+        ({}, {"probe/values": 0}, "its probe has not walked as far as it has halved"),
+    ],
+)
+def test_a_damaged_probe_is_refused(
+    facts: dict[str, Any], arrays: dict[str, int], message: str, probing: Path, tmp_path: Path
+) -> None:
+    snapshot, state = Snapshot.load(probing), "search/search/state/scout/"
+    scout = snapshot.facts["search"]["search"]["state"]["scout"]
+    assert (scout["stage"], scout["probe"]["begun"]) == ("probe", True)
+    scout |= facts
+    for name, rows in arrays.items():
+        snapshot.arrays[state + name] = snapshot.arrays[state + name][:rows]
+    asked = len(snapshot.arrays["search/search/asked"])
+    path = tmp_path / "run.ckpt"
+    assert try_resume(snapshot, path, mix) == (
+        f"{path}: does not fit this version of harmonium: {message.format(asked=asked)}"
+    )
+
+
+def test_a_search_that_knows_its_function_has_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    hm.maximize(weigh, LENGTH, seed=1, max_calls=20, checkpoint=path)
+    snapshot = Snapshot.load(path)
+    snapshot.facts["search"]["search"]["state"]["scout"]["stage"] = "known"
+    assert try_resume(snapshot, path) == (
+        f"{path}: does not fit this version of harmonium: it has no function to check"
+    )
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -144,6 +197,18 @@ def test_a_function_of_another_length_is_refused(tmp_path: Path) -> None:
     weights = np.ones(LENGTH + 3)
     with pytest.raises(CheckpointError, match=r"the function raised ValueError: .* best 12 bits"):
         hm.resume(path, lambda row: row @ weights)
+
+
+def test_another_feasible_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    best = hm.maximize(
+        mix, space=SIZES, feasible=lambda d: d["v0"] != 0, seed=1, max_calls=50, checkpoint=path
+    ).best
+    with pytest.raises(CheckpointError) as caught:
+        hm.resume(path, mix, feasible=lambda values: values != best, max_calls=60)
+    assert str(caught.value) == (
+        "the best bits so far are not feasible; resume with the same `feasible`"
+    )
 
 
 def test_a_checkpoint_before_the_first_value_is_resumed(tmp_path: Path) -> None:

@@ -158,9 +158,14 @@ class PyramidSearch(Search):
     @property
     def pairs(self) -> NDArray[np.int64]:
         """Pairs of bits of which one has changed the effect of the other."""
-        variable = self._rules.variable
-        affects = self._evidence.pairs[np.ix_(variable, variable)] == AFFECTS
-        return np.argwhere(np.triu(affects | affects.T, 1))
+        variable, evidence = self._rules.variable, self._evidence.pairs
+        found = []
+        for bit, own in enumerate(variable):  # one by one: further matrices could be too large
+            others = variable[bit + 1 :]
+            affects = (evidence[own, others] == AFFECTS) | (evidence[others, own] == AFFECTS)
+            found.append(np.flatnonzero(affects) + bit + 1)
+        bits = np.repeat(np.arange(len(variable)), [len(others) for others in found])
+        return np.column_stack([bits, np.concatenate(found)])
 
     def welcome(self, bits: Bits, fitness: Fitness) -> None:
         """Keep known solutions: they are the newcomers of the next rounds."""
@@ -374,7 +379,7 @@ class PyramidSearch(Search):
     def _check_asked(self, active: int) -> None:
         """Raise if the rows under way are not one for each active walker."""
         if self.waiting and len(self._batch.bits) != active:
-            raise CheckpointError(f"it asked {len(self._batch.bits)} rows of {active} walkers")
+            raise CheckpointError(f"it asked {len(self._batch.bits)} rows; expected {active}")
 
 
 def _copy(name: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -142,13 +142,16 @@ class StructureSearch(PyramidSearch):
     def load(self, snapshot: Snapshot) -> None:
         """Take over the state that `save` returned."""
         self._scouting = snapshot.fact("scouting", bool)
+        self.scout.load(snapshot.get("scout"))
         super().load(snapshot)
         self._solved = snapshot.fact("solved", int, least=0)
         self._proven = snapshot.fact("proven", bool)
         self._found = snapshot.fact("found", bool)
         self._next_solve = snapshot.fact("next_solve", int, least=0)
-        self.scout.load(snapshot.get("scout"))
 
     def _check_asked(self, active: int) -> None:
-        if not self._scouting:
+        """Rows of the scout are counted where a wrong number would not be noticed later."""
+        if self._scouting and self.scout.stage in ("order", "probe"):
+            super()._check_asked(len(self.scout.propose()))
+        elif not self._scouting:
             super()._check_asked(active)

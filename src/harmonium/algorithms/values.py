@@ -74,9 +74,12 @@ class ValueSearch(PyramidSearch):
     def load(self, snapshot: Snapshot) -> None:
         """Take over the state that `save` returned."""
         self._scouting = snapshot.fact("scouting", bool)
-        super().load(snapshot)
         self.scout.load(snapshot.get("scout"))
+        super().load(snapshot)
 
     def _check_asked(self, active: int) -> None:
-        if not self._scouting:
+        """Rows of the scout are counted where a wrong number would not be noticed later."""
+        if self._scouting and self.scout.stage in ("order", "probe"):
+            super()._check_asked(len(self.scout.propose()))
+        elif not self._scouting:
             super()._check_asked(active)

@@ -53,7 +53,7 @@ def write_results(
     try:
         logs.write_logs(folder, [logs.log_result(result, problem) for result in results])
     except OSError as error:
-        raise SpecError(f"{folder}: cannot be written: {error}") from error
+        raise SpecError(f"{folder}: cannot be written: {error.strerror or error}") from error
 
 
 def write_trajectories(folder: Path, runs: Sequence[Trajectory]) -> None:
@@ -63,4 +63,4 @@ def write_trajectories(folder: Path, runs: Sequence[Trajectory]) -> None:
     try:
         logs.write_logs(folder, map(logs.log_trajectory, runs))
     except OSError as error:
-        raise SpecError(f"{folder}: cannot be written: {error}") from error
+        raise SpecError(f"{folder}: cannot be written: {error.strerror or error}") from error

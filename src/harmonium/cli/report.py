@@ -43,7 +43,8 @@ def report(
     try:
         written = write_report(store, path, figures, form)
     except OSError as error:
-        where = str(error.filename or path).removesuffix(".part")
+        target = path if figures is None else f"{path} or {figures}"
+        where = str(error.filename or target).removesuffix(".part")
         raise SpecError(f"{where}: cannot be written: {error.strerror}") from error
     console = output()
     console.print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)

@@ -6,6 +6,7 @@ improvements of all runs.
 
 import json
 import re
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,15 @@ def write_logs(folder: Path, runs: Iterable[LoggedRun]) -> None:
         folder.mkdir()
     except FileExistsError:
         raise FileExistsError(f"{folder}: exists; choose another folder for the log") from None
+    try:
+        _write_algorithms(folder, runs)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # a part of the runs would be read as all of them
+        raise
+
+
+def _write_algorithms(folder: Path, runs: Iterable[LoggedRun]) -> None:
+    """Write a folder for each algorithm."""
     algorithms: dict[str, dict[str, list[LoggedRun]]] = {}
     numbers: dict[str, int] = {}
     for run in runs:

@@ -8,7 +8,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
 from itertools import accumulate
 from pickle import PicklingError
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -107,16 +107,21 @@ class Caller:
                 if futures and _is_past(deadline):
                     break
                 call = (self.function, chunk, self.batch, self.split)
-                futures.append(executor.submit(evaluate, *call))
+                futures.append(_check_future(executor.submit(evaluate, *call)))
             while taken < len(futures) and _arrives(futures[taken], deadline):
                 taken += 1
-                yield taken - 1, futures[taken - 1].result()
+                rows = len(chunks[taken - 1])
+                yield taken - 1, _check_answer(futures[taken - 1].result(), rows)
             if taken < len(chunks):
                 raise TimeUp  # noqa: TRY301  # handled like Ctrl-C
         except (TimeUp, KeyboardInterrupt):
-            for number, future in enumerate(futures[taken:], taken):
-                if future.done() and not future.cancelled() and future.exception() is None:
-                    yield number, future.result()
+            arrived = [
+                number for number in range(taken, len(futures)) if _has_answer(futures[number])
+            ]
+            for number in arrived:
+                yield number, _check_answer(futures[number].result(), len(chunks[number]))
+            raise
+        except EvaluationError:
             raise
         except Exception as error:  # the function's own are part of the answer
             raise EvaluationError(
@@ -126,6 +131,27 @@ class Caller:
         finally:
             for future in futures:
                 future.cancel()
+
+
+def _check_future(future: Any) -> "Future[tuple[float, Any]]":
+    if all(hasattr(future, name) for name in ("cancel", "cancelled", "done", "result")):
+        return cast("Future[tuple[float, Any]]", future)
+    words = one_line(repr(future))
+    raise EvaluationError(f"the executor failed: submit returned {words}; expected a future")
+
+
+def _check_answer(answer: Any, rows: int) -> tuple[float, Any]:
+    """Return what `evaluate` returned for rows; raise for anything else."""
+    match answer:
+        case (float() as seconds, list() | np.ndarray() as values):
+            if getattr(values, "ndim", 1) and len(values) == rows:
+                return seconds, values
+    words = f"a future has {one_line(repr(answer))}, which its call did not return"
+    raise EvaluationError(f"the executor failed: {words}")
+
+
+def _has_answer(future: "Future[Any]") -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _is_past(deadline: float) -> bool:

@@ -83,9 +83,13 @@ def check_function(runner: Runner) -> None:
     Raises
     ------
     CheckpointError
-        If the checkpoint was made with another function.
+        If the checkpoint was made with another function or another `feasible`.
     """
     evaluator, best = cast("FunctionEvaluator", runner.evaluator), runner.tally.best_bits
+    if best is not None and not runner.space.accepts(best):
+        raise CheckpointError(
+            "the best bits so far are not feasible; resume with the same `feasible`"
+        )
     if not evaluator.cached or best is None:
         return
     value, wrong = evaluator.try_once(best)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness
-from harmonium.snapshots import Snapshot
+from harmonium.snapshots import CheckpointError, Snapshot
 
 Integers = NDArray[np.int64]
 
@@ -134,3 +134,6 @@ class Probe:
         self._low = snapshot.array("low", "int64", count, below=total + 1)
         self._high = snapshot.array("high", "int64", count, below=total + 1)
         self._effects = snapshot.array("effects", "float64", (*count, 2))
+        walked = len(self.values) == total + 1 or not (self._begun or len(self.values))
+        if not walked or (len(self._who) and not self._begun):
+            raise CheckpointError("its probe has not walked as far as it has halved")

@@ -4,7 +4,10 @@ The effect of bit i in row x is f(x with bit i on) − f(x with bit i off). It d
 only if the two interact.
 """
 
+from typing import Annotated
+
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness
@@ -12,6 +15,7 @@ from harmonium.snapshots import Snapshot
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
+Count = Annotated[int, Meta(ge=0)]
 
 
 class Rows:

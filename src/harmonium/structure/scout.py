@@ -43,7 +43,7 @@ from harmonium.structure.limits import (
 from harmonium.structure.pairs import fit_pairs, make_design, make_polynomial, predict, sharpen
 from harmonium.structure.polynomial import Polynomial, list_cliques
 from harmonium.structure.probing import Probe
-from harmonium.structure.records import Effects, Integers, Rows
+from harmonium.structure.records import Count, Effects, Integers, Rows
 from harmonium.structure.terms import Normal, drop_zeros, flip_groups, has_order_two
 
 Stage = Literal[
@@ -379,7 +379,7 @@ class Scout:
                 raise CheckpointError("its rows and its terms do not fit together")
             self._normal.add(self.rows, added)
             self._normal.products = products  # the same to the last digit
-        if self.stage == "check" and self.function is None:
+        if self.stage in ("check", "known") and self.function is None:
             raise CheckpointError("it has no function to check")
 
 
@@ -387,13 +387,13 @@ _FACTS = {
     "stage": Stage,
     "share": float,
     "verified": bool,
-    "tests": int,
+    "tests": Count,
     "promising": bool,
-    "probes": int,
-    "passes": int,
-    "next_fit": int,
-    "last_passes": int,
-    "wanted": int,
-    "batches": int,
+    "probes": Count,
+    "passes": Count,
+    "next_fit": Count,
+    "last_passes": Count,
+    "wanted": Count,
+    "batches": Count,
 }
 """Plain values of the state, with their types."""

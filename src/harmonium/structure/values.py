@@ -21,7 +21,7 @@ from harmonium.snapshots import Snapshot
 from harmonium.space import Space
 from harmonium.structure.limits import MAX_VALUE, TOLERANCE
 from harmonium.structure.probing import Probe
-from harmonium.structure.records import Integers, Rows
+from harmonium.structure.records import Count, Integers, Rows
 from harmonium.structure.surrogate import Surrogate
 from harmonium.structure.tables import Coding, Pair
 from harmonium.structure.terms import flip_groups, has_order_two
@@ -289,5 +289,5 @@ class ValueScout:
             start += size
 
 
-_FACTS = {"stage": Stage, "probes": int, "next_probe": int, "batches": int, "proven": bool}
+_FACTS = {"stage": Stage, "probes": Count, "next_probe": Count, "batches": Count, "proven": bool}
 """Plain values of the state, with their types."""

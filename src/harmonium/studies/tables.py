@@ -6,6 +6,8 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
+from harmonium.format import escape
+
 Plain = dict[str, Any]
 
 _encoder: Final = msgspec.json.Encoder()
@@ -15,11 +17,19 @@ _FORMULA_STARTS: Final = frozenset("=+-@\t\r")
 
 
 def write_csv(rows: Iterable[Plain], file: TextIO) -> None:
-    """Write a header and rows, which all have the same fields; nothing without rows."""
+    """Write a header and rows, which all have the same fields; nothing without rows.
+
+    On a terminal, characters that command it are shown as escapes.
+    """
+    show = _escape_line if file.isatty() else str
     for number, row in enumerate(rows):
         if not number:
-            file.write(_write_line(row))
-        file.write(_write_line(row.values()))
+            file.write(show(_write_line(row)))
+        file.write(show(_write_line(row.values())))
+
+
+def _escape_line(line: str) -> str:
+    return escape(line.removesuffix("\r\n")) + "\n"
 
 
 def _write_line(values: Iterable[Any]) -> str:

@@ -1,0 +1,31 @@
+"""Very many bits: refused in one line, and no more memory than needed."""
+
+import tracemalloc
+
+import pytest
+
+import harmonium as hm
+
+LENGTH = 20_000_000
+"""So many bits that a matrix of all pairs is larger than any address space."""
+
+
+def test_too_many_bits_are_refused_in_one_line() -> None:
+    with pytest.raises(MemoryError) as caught:
+        hm.maximize(sum, LENGTH, seed=1)
+    assert str(caught.value) == (
+        "20,000,000 bits are too many for structure in this memory; the model umda needs far "
+        "less, or choose a smaller space"
+    )
+
+
+def test_pairs_of_a_result_need_no_matrix_of_their_own() -> None:
+    search = hm.Pyramid().start(2000, seed=1)
+    tracemalloc.start()
+    try:
+        assert search.pairs is not None
+        assert search.pairs.shape == (0, 2)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
