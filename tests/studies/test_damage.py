@@ -215,3 +215,14 @@ def test_a_damaged_description_of_the_study_is_written_anew(
     assert run(study, path).ran == 0
     with Store.open(path) as store:
         assert len(read_rows(store)[1]) == 2
+
+
+def test_a_damaged_schema_of_frames_is_named(path: Path) -> None:
+    data = path.read_bytes()
+    whole, damaged = b"frames (id INTEGER PRIMARY KEY", b"frames (id INTEGER PPIMARY KEY"
+    assert data.count(whole) == 1
+    path.write_bytes(data.replace(whole, damaged))
+    with Store.create(path) as store, pytest.raises(StoreError) as caught:
+        store.append(make_trial(99), make_record(expect(99)))
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "damaged" in str(caught.value)

@@ -320,7 +320,13 @@ class Store:
                 (text,),
             )
             query = f"SELECT id FROM {table} WHERE {column} = ?"  # noqa: S608
-            self._numbers[text] = int(self._select(query, (text,))[0][0])
+            [number] = next(iter(self._select(query, (text,))), [None])
+            if not isinstance(number, int):  # an index or the schema is damaged
+                raise StoreError(
+                    f"{self.path}: its {table} are damaged; recover what it holds with "
+                    "`sqlite3 FILE .recover`"
+                )
+            self._numbers[text] = number
         return self._numbers[text]
 
     @contextmanager
