@@ -165,8 +165,8 @@ class Stop(Spec):
 
 
 MIN_CONFIRMATIONS = 50
-"""Of 200 runs on twenty families of problems 5 ended too early with 50, and 1 with 100, which cost
-half as many rows again (`benchmarks/stopping.py`)."""
+"""Of 200 runs on twenty families of problems 4 ended too early with 50, and none with 100, after
+which nearly twice as many rows were spent in vain (`benchmarks/stopping.py`)."""
 
 
 def default_stop(algorithm: Algorithm) -> Stop:
