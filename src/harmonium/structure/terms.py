@@ -12,8 +12,8 @@ from harmonium.structure.records import Rows
 UNDECIDED = 1e-6
 """Share of its rows that count for a term, after all others, below which it is not decided."""
 
-MAX_PRODUCTS = 1_000_000_000
-"""Multiplications between two looks at the clock: some tens of milliseconds."""
+MAX_PRODUCTS = 10_000_000_000
+"""Multiplications between two looks at the clock: some tenths of a second."""
 
 COLUMNS = 128
 """Columns of the normal equations that are eliminated together."""
