@@ -15,7 +15,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.algorithms.base import Algorithm, Learned, Search, Status
-from harmonium.algorithms.evidence import AFFECTS, read_evidence, start_evidence
+from harmonium.algorithms.evidence import AFFECTS, has_plateaus, read_evidence, start_evidence
 from harmonium.algorithms.linkage import (
     LinkageSets,
     count_pairs,
@@ -226,7 +226,9 @@ class PyramidSearch(Search):
     def _begin_round(self) -> None:
         """Let newcomers start: known solutions first, then random rows."""
         first, most = self.pyramid.first_newcomers, self.pyramid.newcomers
-        count = min(first + self.round, max(first, most))
+        last = len(self._before)
+        more = last + 1 if has_plateaus(self._evidence) else 2 * last
+        count = max(first, min(more, most))
         rng = self.rng("newcomers", self.round)
         bits, fitness = self.space.sample(count, rng), np.full(count, -np.inf)
         known, self._known = self._known[:count], self._known[count:]
