@@ -111,7 +111,7 @@ def test_annealing_finds_the_best_of_all_rows(seed: int) -> None:
     free[4] = False
     start = np.zeros(12, np.uint8)
     rows = list_rows(12)
-    best, found = anneal(function, free, start, np.random.default_rng(seed), no_check)
+    best, found = anneal(function, free, start, np.random.default_rng(seed), no_check, 20, 10**8)
     assert found
     assert best[4] == 0
     assert function(best[None])[0] == pytest.approx(function(rows[rows[:, 4] == 0]).max())

@@ -9,6 +9,8 @@ Where the function cannot be learned, the pyramid goes on alone.
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from harmonium.algorithms.base import Learned
 from harmonium.algorithms.pyramid import Pyramid, PyramidSearch
 from harmonium.algorithms.values import ValueSearch
@@ -16,10 +18,12 @@ from harmonium.bits import Bits, Fitness
 from harmonium.blas import one_blas_thread
 from harmonium.snapshots import Snapshot
 from harmonium.space import Space, as_space
-from harmonium.structure import MAX_STEPS, Polynomial, Scout, anneal, eliminate
+from harmonium.structure import Polynomial, Scout, anneal, eliminate
 
-GUESS_STEPS = 1_500_000
-"""Limit of the search for the best row of a function that is not exact yet."""
+SOLVE, GUESS = (20, 300_000_000), (2, 500_000)
+"""Descents that end at the best value of a learned function, after which it is taken for the
+optimum, and their steps at most: of a function that has predicted all rows, and of a guess. The
+first takes about 3 s at most."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class StructureSearch(PyramidSearch):
         self._scouting = False
         """Whether the rows under way are the scout's."""
         self._solved = 0
-        """How often the learned function was searched for its best row."""
+        """How often a function that predicted all rows was searched for its best row."""
         self._proven = False
         """Whether its best row is proven to be the best."""
         self._found = False
@@ -84,7 +88,7 @@ class StructureSearch(PyramidSearch):
     def propose(self) -> Bits:
         """Return rows of the scout while it wants any, otherwise those of the pyramid."""
         scout = self.scout
-        if scout.stage == "watch" and self.round > 1:
+        if scout.stage == "watch":
             scout.begin()
         if scout.stage == "fit":
             with self.clock.charge("building"), one_blas_thread():
@@ -112,19 +116,23 @@ class StructureSearch(PyramidSearch):
 
     def _solve(self, function: Polynomial) -> Bits:
         """Return the best row of a learned function, as far as it can be found."""
+        if not self.scout.certain:
+            return self._anneal(function, self.rng("guess", self.scout.passes), *GUESS)[0]
         fixed = dict(zip(self.space.places.tolist(), self.space.values.tolist(), strict=True))
         best = eliminate(function, fixed)
         self._proven = self._found = best is not None
         if best is None:
             rng = self.rng("solve", self._solved)
-            start = self.space.sample(1, rng)[0]
-            steps = MAX_STEPS if self.scout.certain else GUESS_STEPS
-            best, self._found = anneal(
-                function, self.space.free, start, rng, self.clock.check, steps
-            )
+            best, self._found = self._anneal(function, rng, *SOLVE)
         self._solved += 1
         self._next_solve = self.round + 2**self._solved
         return best
+
+    def _anneal(
+        self, function: Polynomial, rng: np.random.Generator, confirmed: int, steps: int
+    ) -> tuple[Bits, bool]:
+        start = self.space.sample(1, rng)[0]
+        return anneal(function, self.space.free, start, rng, self.clock.check, confirmed, steps)
 
     def save(self) -> Snapshot:
         """Return the state of the pyramid and of the scout."""

@@ -20,12 +20,6 @@ HOT, COLD = 2.0, 0.05
 FIRST_SWEEPS = 100
 """Passes over all bits of the first descents."""
 
-CONFIRMED = 20
-"""Descents that ended at the best value, after which it is taken for the optimum."""
-
-MAX_STEPS = 300_000_000
-"""Limit of all descents, in steps: the flip of a bit counts as many as it changes. About 3 s."""
-
 
 class Terms(NamedTuple):
     """Terms in the form that the kernel needs."""
@@ -45,7 +39,8 @@ def anneal(
     start: Bits,
     rng: np.random.Generator,
     check: Check,
-    max_steps: int = MAX_STEPS,
+    confirmed: int,
+    max_steps: int,
 ) -> tuple[Bits, bool]:
     """Return the best row of many descents, and whether many of them ended at its value.
 
@@ -61,8 +56,10 @@ def anneal(
         Source of randomness.
     check : callable
         Called between descents; raises when time is up.
+    confirmed : int
+        Descents that must end at the best value.
     max_steps : int
-        Limit of all descents, in steps.
+        Limit of all descents, in steps: the flip of a bit counts as many as it changes.
     """
     terms = _list_terms(function)
     squares = np.bincount(
@@ -74,7 +71,7 @@ def anneal(
     best, highest, confirmations, steps = start.copy(), -np.inf, 0, 0.0
     places = np.flatnonzero(free)
     number = 0
-    while confirmations < CONFIRMED and steps < max_steps and typical > 0.0:
+    while confirmations < confirmed and steps < max_steps and typical > 0.0:
         check()
         number += 1
         # 1, 2, 1, 4, 1, 2, 1, 8 …: no length is right for every function (Luby et al. 1993).
@@ -88,7 +85,7 @@ def anneal(
             best, highest, confirmations = row, value, 1
         elif value >= highest - margin:
             confirmations += 1
-    return best, confirmations >= CONFIRMED
+    return best, confirmations >= confirmed
 
 
 def _list_terms(function: Polynomial) -> Terms:

@@ -17,8 +17,9 @@ MIN_LENGTH, MAX_LENGTH = 8, 500
 MIN_PREDICTED = 64
 """Random rows that a function of pairs must predict before it is known, at least."""
 
-MIN_OBSERVED = 10
-"""Pairs of effects on which an estimate of the share of interacting bits must rest."""
+MIN_OBSERVED, ENOUGH_OBSERVED = 10, 100
+"""Pairs of effects on which an estimate of the share of interacting bits must rest: to probe, and
+to give up."""
 
 MAX_SHARE = 0.7
 """Share of pairs that interact, beyond which nothing is probed."""
@@ -29,6 +30,9 @@ MAX_PASSES = 40
 GOOD_GUESS = 0.3
 """Errors of a function whose best row is worth an evaluation, as a share of the spread of all
 values."""
+
+GUESSED_SHARE = 0.03
+"""Coefficients of a guess, as a share of the largest, below which they are left out."""
 
 MIN_DISTINCT = 0.95
 """Share of bits whose effects must differ from those of all others, for probing."""

@@ -16,9 +16,12 @@ from harmonium.jit import jit_fast
 from harmonium.structure.polynomial import Polynomial
 from harmonium.structure.records import Effects, Integers, Numbers, Rows
 
-PATH_STEPS, LAST_PRICE, SWEEPS = 12, 1e-3, 12
-"""Prices of the path, from the highest that changes anything down to this share of it, and the most
-sweeps over all pairs at each."""
+PATH_STEPS, LAST_PRICE = 5, 1e-2
+"""Prices of the path, from the highest that changes anything down to this share of it."""
+
+ROUNDS, SWEEPS = 4, 12
+"""How often at most the pairs are chosen that a price lets change, and how often those are improved
+each time."""
 
 STRONG = 0.1
 """Coefficients that are kept when prices end, as a share of the largest."""
@@ -34,7 +37,7 @@ class Design(NamedTuple):
     """Effects sorted by bit, in the form that kernels need."""
 
     signs: NDArray[np.float32]
-    """For each bit a block (length, effects of the bit), one after the other: z of the rows."""
+    """z of the row of each effect, 0 for the bit itself: (effects, length)."""
     first: Integers
     """First effect of each bit, and the end: (length + 1,)."""
     half: Numbers
@@ -58,37 +61,29 @@ def make_design(effects: Effects, chosen: NDArray[np.bool_] | None = None) -> De
     length = effects.length
     order = np.argsort(which, kind="stable")
     first = np.searchsorted(which[order], np.arange(length + 1))
-    signs = np.empty(len(which) * length, dtype=np.float32)
-    for bit in range(length):
-        mine = order[first[bit] : first[bit + 1]]
-        block = rows[mine].T.astype(np.float32) * 2 - 1
-        block[bit] = 0.0
-        signs[first[bit] * length : first[bit + 1] * length] = block.ravel()
+    signs = rows[order].astype(np.float32) * 2 - 1
+    signs[np.arange(len(order)), which[order]] = 0.0
     return Design(signs, first, values[order] / 2)
 
 
 @jit_fast
-def _correlate(design: Design, residual: Numbers, one: int, other: int) -> float:
-    """Return the sum of residuals of bit `one`, each times the sign of `other` in its row."""
-    begin, end = design.first[one], design.first[one + 1]
-    count = end - begin
+def _correlate_all(design: Design, residual: Numbers) -> Numbers:
+    """Return for each pair what its coefficient would change, if it alone were fitted."""
     length = len(design.first) - 1
-    start = begin * length + other * count
-    total = 0.0
-    for number in range(count):
-        total += design.signs[start + number] * residual[begin + number]
-    return total
-
-
-@jit_fast
-def _shift(design: Design, residual: Numbers, one: int, other: int, change: float) -> None:
-    """Subtract a change of the coefficient of a pair from the residuals of bit `one`."""
-    begin, end = design.first[one], design.first[one + 1]
-    count = end - begin
-    length = len(design.first) - 1
-    start = begin * length + other * count
-    for number in range(count):
-        residual[begin + number] -= change * design.signs[start + number]
+    sums = np.zeros((length, length), np.float32)
+    for one in range(length):
+        for effect in range(design.first[one], design.first[one + 1]):
+            rest = np.float32(residual[effect])
+            for other in range(length):
+                sums[one, other] += rest * design.signs[effect, other]
+    changes = np.zeros((length, length))
+    for one in range(length):
+        for other in range(one + 1, length):
+            size = _count(design, one) + _count(design, other)
+            if size:
+                changes[one, other] = (sums[one, other] + sums[other, one]) / size
+                changes[other, one] = changes[one, other]
+    return changes
 
 
 @jit_fast
@@ -109,69 +104,136 @@ def _count(design: Design, bit: int) -> int:
 
 
 @jit_fast
+def _list_columns(design: Design, chosen: Integers) -> tuple[Numbers, Integers]:
+    """Return the signs that the chosen pairs have in the effects of both bits, and where each ends.
+
+    A pair is one · length + other. Its signs stand together, so that a descent reads them in order.
+    """
+    length = len(design.first) - 1
+    ends = np.zeros(len(chosen) + 1, np.int64)
+    for number, pair in enumerate(chosen):
+        one, other = pair // length, pair % length
+        ends[number + 1] = ends[number] + _count(design, one) + _count(design, other)
+    columns = np.empty(ends[-1])
+    for number, pair in enumerate(chosen):
+        one, other = pair // length, pair % length
+        place = ends[number]
+        for effect in range(design.first[one], design.first[one + 1]):
+            columns[place] = design.signs[effect, other]
+            place += 1
+        for effect in range(design.first[other], design.first[other + 1]):
+            columns[place] = design.signs[effect, one]
+            place += 1
+    return columns, ends
+
+
+@jit_fast
 def _descend(
     design: Design,
     residual: Numbers,
     singles: Numbers,
     pairs: Numbers,
+    chosen: Integers,
     prices: Numbers,
     sweeps: int,
     tolerance: float,
-) -> None:
-    """Improve one coefficient after the other, until none changes by more than the tolerance.
+) -> float:
+    """Improve one coefficient of the chosen pairs after the other, sweep after sweep.
 
-    Pairs with an infinite price stay as they are. Between sweeps over all pairs only those that are
-    not zero are improved.
+    It ends when none has changed by more than the tolerance. Return the largest change of the first
+    sweep.
     """
     length = len(singles)
-    everything = True
-    for _ in range(sweeps):
+    columns, ends = _list_columns(design, chosen)
+    first_change = 0.0
+    for sweep in range(sweeps):
         _centre(design, residual, singles)
         largest = 0.0
-        for one in range(length):
-            for other in range(one + 1, length):
-                old = pairs[one, other]
-                price = prices[one, other]
-                if price == np.inf or (old == 0.0 and not everything):
-                    continue
-                size = _count(design, one) + _count(design, other)
-                if size == 0:
-                    continue
-                value = _correlate(design, residual, one, other)
-                value += _correlate(design, residual, other, one)
-                wanted = old + value / size
-                new = np.sign(wanted) * max(abs(wanted) - price, 0.0)
-                if new != old:
-                    _shift(design, residual, one, other, new - old)
-                    _shift(design, residual, other, one, new - old)
-                    pairs[one, other] = new
-                    pairs[other, one] = new
-                    largest = max(largest, abs(new - old))
+        for number, pair in enumerate(chosen):
+            one, other = pair // length, pair % length
+            signs = columns[ends[number] : ends[number + 1]]
+            if len(signs) == 0:
+                continue
+            here = residual[design.first[one] : design.first[one + 1]]
+            there = residual[design.first[other] : design.first[other + 1]]
+            value = 0.0
+            for place in range(len(here)):
+                value += signs[place] * here[place]
+            for place in range(len(there)):
+                value += signs[len(here) + place] * there[place]
+            old = pairs[one, other]
+            wanted = old + value / len(signs)
+            new = np.sign(wanted) * max(abs(wanted) - prices[one, other], 0.0)
+            change = new - old
+            if change == 0.0:
+                continue
+            for place in range(len(here)):
+                here[place] -= change * signs[place]
+            for place in range(len(there)):
+                there[place] -= change * signs[len(here) + place]
+            pairs[one, other] = pairs[other, one] = new
+            largest = max(largest, abs(change))
+        if sweep == 0:
+            first_change = largest
         if largest <= tolerance:
-            if everything:
-                return
-            everything = True
-        else:
-            everything = False
+            break
+    return first_change
 
 
-def fit_pairs(design: Design) -> PairFit:
-    """Fit coefficients with as few pairs as explain the effects."""
+@jit_fast
+def _choose(pairs: Numbers, changes: Numbers, prices: Numbers) -> Integers:
+    """Return the pairs that are not zero, or that would not be at these prices."""
+    length = len(pairs)
+    chosen = np.empty(length * length, np.int64)
+    count = 0
+    for one in range(length):
+        for other in range(one + 1, length):
+            if pairs[one, other] != 0.0 or abs(changes[one, other]) > prices[one, other]:
+                chosen[count] = one * length + other
+                count += 1
+    return chosen[:count].copy()
+
+
+@jit_fast
+def _lower(
+    design: Design,
+    residual: Numbers,
+    singles: Numbers,
+    pairs: Numbers,
+    prices: Numbers,
+    tolerance: float,
+) -> None:
+    """Improve all coefficients at these prices, until none changes by more than the tolerance."""
+    for _ in range(ROUNDS):
+        chosen = _choose(pairs, _correlate_all(design, residual), prices)
+        change = _descend(design, residual, singles, pairs, chosen, prices, SWEEPS, tolerance)
+        if change <= tolerance:
+            return
+
+
+def fit_pairs(design: Design, start: PairFit | None = None) -> PairFit:
+    """Fit coefficients with as few pairs as explain the effects.
+
+    It may start from a fit to fewer effects, and then takes only the last steps of the path.
+    """
     length = len(design.first) - 1
-    residual, singles, pairs = design.half.copy(), np.zeros(length), np.zeros((length, length))
-    _centre(design, residual, singles)
-    highest = float(np.abs(_correlate_all(design, residual)).max())
+    zero = PairFit(np.zeros(length), np.zeros((length, length)))
+    singles, pairs = zero if start is None else (start.singles.copy(), start.pairs.copy())
+    residual = design.half - predict(design, PairFit(singles, pairs))
+    whole = design.half.copy()
+    _centre(design, whole, zero.singles)
+    highest = float(np.abs(_correlate_all(design, whole)).max())
     if highest <= 0.0:
         return PairFit(singles, pairs)
-    flat = np.ones((length, length))
-    for step in range(1, PATH_STEPS + 1):
+    price, flat = 0.0, np.ones((length, length))
+    for step in range(1 if start is None else PATH_STEPS - 1, PATH_STEPS + 1):
         price = highest * LAST_PRICE ** (step / PATH_STEPS)
-        _descend(design, residual, singles, pairs, flat * price, SWEEPS, price * 1e-2)
+        _lower(design, residual, singles, pairs, flat * price, price * 1e-2)
     strong = np.abs(pairs).max() * 0.1
     if strong == 0.0:
         return PairFit(singles, pairs)
     weights = strong / (np.abs(pairs) + 0.1 * strong)
-    _descend(design, residual, singles, pairs, weights * price, 40, price * 1e-2)
+    _lower(design, residual, singles, pairs, weights * price, price * 1e-2)
     return PairFit(singles, pairs)
 
 
@@ -215,39 +277,34 @@ def _fit_again(
     """
     better = PairFit(fit.singles.copy(), np.where(kept, fit.pairs, 0.0))
     residual = design.half - predict(design, better)
-    _descend(design, residual, *better, np.where(kept, 0.0, np.inf), sweeps, tolerance)
+    chosen = np.flatnonzero(np.triu(kept, 1))
+    _descend(design, residual, *better, chosen, np.zeros_like(better.pairs), sweeps, tolerance)
     return better, residual
-
-
-@jit_fast
-def _correlate_all(design: Design, residual: Numbers) -> Numbers:
-    """Return for each pair what its coefficient would change, if it alone were fitted."""
-    length = len(design.first) - 1
-    changes = np.zeros((length, length))
-    for one in range(length):
-        for other in range(one + 1, length):
-            size = _count(design, one) + _count(design, other)
-            if size:
-                value = _correlate(design, residual, one, other)
-                value += _correlate(design, residual, other, one)
-                changes[one, other] = changes[other, one] = value / size
-    return changes
 
 
 def predict(design: Design, fit: PairFit) -> Numbers:
     """Return half of each effect, as the coefficients say."""
-    length = len(design.first) - 1
+    return _predict(design, *fit)
+
+
+@jit_fast
+def _predict(design: Design, singles: Numbers, pairs: Numbers) -> Numbers:
     values = np.empty(len(design.half))
-    for bit in range(length):
-        mine = slice(design.first[bit], design.first[bit + 1])
-        block = design.signs[mine.start * length : mine.stop * length].reshape(length, -1)
-        values[mine] = fit.singles[bit] + fit.pairs[bit] @ block
+    for bit in range(len(singles)):
+        for effect in range(design.first[bit], design.first[bit + 1]):
+            value = singles[bit]
+            for other in range(len(singles)):
+                value += design.signs[effect, other] * pairs[bit, other]
+            values[effect] = value
     return values
 
 
-def make_polynomial(fit: PairFit, rows: Rows) -> Polynomial:
-    """Return the function with these coefficients, its constant from the first of the rows."""
-    least = 1e-7 * max(float(np.abs(fit.pairs).max()), float(np.abs(fit.singles).max()))
+def make_polynomial(fit: PairFit, rows: Rows, least: float = 1e-7) -> Polynomial:
+    """Return the function with these coefficients, its constant from the first of the rows.
+
+    Those below this share of the largest are left out.
+    """
+    least *= max(float(np.abs(fit.pairs).max()), float(np.abs(fit.singles).max()))
     terms: dict[tuple[int, ...], float] = {(): 0.0}
     terms |= {(bit,): value for bit, value in enumerate(fit.singles.tolist()) if abs(value) > least}
     terms |= {

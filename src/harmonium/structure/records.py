@@ -139,7 +139,7 @@ class Effects:
             return 0.0, 0
         same = np.abs(np.diff(values)[chosen]) <= tolerance
         share = 1.0 - float(same.mean()) ** (1.0 / float(changed[chosen].mean()))
-        return share, int(chosen.sum())
+        return share, len(same)
 
     def save(self) -> Snapshot:
         """Return the state."""

@@ -24,7 +24,9 @@ from harmonium.seeds import stream
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 from harmonium.structure.limits import (
+    ENOUGH_OBSERVED,
     GOOD_GUESS,
+    GUESSED_SHARE,
     MAX_LENGTH,
     MAX_PASSES,
     MAX_PROBES,
@@ -40,7 +42,7 @@ from harmonium.structure.limits import (
     TOLERANCE,
     WORTH,
 )
-from harmonium.structure.pairs import fit_pairs, make_design, make_polynomial, predict, sharpen
+from harmonium.structure.pairs import PairFit, fit_pairs, make_design, make_polynomial, predict, sharpen
 from harmonium.structure.polynomial import Polynomial, list_cliques
 from harmonium.structure.probing import Probe
 from harmonium.structure.records import Count, Effects, Integers, Rows
@@ -84,6 +86,8 @@ class Scout:
         self._probe = Probe(self._last_row, self.free)
         self.probes = 0
         """Walks from a row to its complement."""
+        self.next_look = 5 * len(self.free) // 4
+        """Rows after which the effects are looked at next."""
         self.neighbors = np.zeros((space.length, space.length), dtype=np.bool_)
         self.passes = 0
         """Passes of the walk over all bits."""
@@ -91,6 +95,8 @@ class Scout:
         """Passes after which the effects are fitted next."""
         self.last_passes = 0
         """Passes after which the walk ends."""
+        self._rough: PairFit | None = None
+        """The last fit of a function of pairs: the next one starts from it."""
         self.share = 0.0
         """Share of the pairs that interact, as far as was seen."""
         self._normal = Normal(space.length, [])
@@ -153,9 +159,14 @@ class Scout:
 
     def begin(self) -> None:
         """Decide whether to ask for rows, once a search has climbed."""
+        if self.rows.count < self.next_look:
+            return
+        self.next_look = self.rows.count + len(self.free) // 4
         self.share, observed = self.effects.estimate_share(self.tolerance)
-        if observed >= MIN_OBSERVED:
-            self.stage = "order" if self.share <= MAX_SHARE else "done"
+        if observed >= MIN_OBSERVED and self.share <= MAX_SHARE:
+            self.stage = "order"
+        elif observed >= ENOUGH_OBSERVED:
+            self.stage = "done"
 
     def propose(self) -> Bits:
         """Return the rows whose fitness is wanted next."""
@@ -216,8 +227,8 @@ class Scout:
         count = len(self.free)
         degree = max(1.0, self.share * (count - 1))
         passes = degree * np.log(max(2.0, count / degree))
-        self.next_fit = max(2, int(0.4 * passes))
-        self.last_passes = int(1.6 * passes) + 6
+        self.next_fit = max(3, int(0.4 * passes))
+        self.last_passes = int(1.6 * passes) + 10
         self.stage = "walk" if passes <= MAX_PASSES and self.share < 0.5 else "done"
 
     def _walk(self) -> Bits:
@@ -240,7 +251,7 @@ class Scout:
         """Fit a function of pairs; ask for the best row of one that is right, or nearly so."""
         self.next_fit = self.passes + max(1, self.passes // 6)
         design = make_design(self.effects)
-        rough = fit_pairs(design)
+        rough = self._rough = fit_pairs(design, self._rough)
         fit = sharpen(design, rough, self.tolerance)
         unknown = np.count_nonzero(fit.pairs) // 2 + len(self.free)
         wrong = np.abs(predict(design, fit) - design.half).max() > self.tolerance
@@ -251,9 +262,10 @@ class Scout:
         elif self.passes >= self.last_passes:
             self.stage = "done"
         else:
-            function = make_polynomial(rough, self.rows)
-            values = self.rows.fitness
-            if (function(self.rows.bits) - values).std() <= GOOD_GUESS * values.std():
+            function = make_polynomial(rough, self.rows, GUESSED_SHARE)
+            bits, values = self.rows.bits[-4 * len(self.free) :], self.rows.fitness
+            errors = function(bits) - values[-len(bits) :]
+            if errors.std() <= GOOD_GUESS * values.std():
                 self._ask_best_of(function)
 
     def _confirm(self, bits: Bits, fitness: Fitness) -> None:
@@ -343,6 +355,8 @@ class Scout:
         }
         snapshot = Snapshot(facts, arrays)
         snapshot.optional("candidate", self.candidate)
+        if self._rough is not None:
+            arrays["singles"], arrays["pairs"] = self._rough
         snapshot.put("rows", self.rows.save())
         snapshot.put("effects", self.effects.save())
         if self.stage == "probe":
@@ -364,6 +378,11 @@ class Scout:
         self._last_value = float(snapshot.array("last_value", "float64", ()))
         self.rows = Rows.load(length, snapshot.get("rows"))
         self.effects = Effects.load(length, snapshot.get("effects"))
+        if "pairs" in snapshot.arrays:
+            self._rough = PairFit(
+                snapshot.array("singles", "float64", (length,)),
+                snapshot.array("pairs", "float64", (length, length)),
+            )
         if "candidate" in snapshot.arrays:
             self.candidate = snapshot.bits("candidate", (length,))
         if "function" in snapshot.facts:
@@ -388,6 +407,7 @@ _FACTS = {
     "share": float,
     "verified": bool,
     "tests": Count,
+    "next_look": Count,
     "promising": bool,
     "probes": Count,
     "passes": Count,
