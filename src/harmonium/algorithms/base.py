@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,8 +24,7 @@ Learned = Literal["proven", "found"]
 """How the best row of a learned function is known: no other is better, or none was found."""
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """What a search reports of itself; a value that it does not have is none.
 
     Examples
@@ -52,7 +52,7 @@ class Status:
     """How the best row of the function is known; none unless the function was learned."""
     repairs: int = 0
     """Rows that were changed to be valid."""
-    facts: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, float] = MappingProxyType({})
     """Numbers by label for traces and reports: epochs, edges, error."""
 
 

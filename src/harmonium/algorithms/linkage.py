@@ -46,6 +46,22 @@ def count_pairs(rows: Bits) -> Counts:
     return counts
 
 
+class Level:
+    """Rows of one level, and what links their bits."""
+
+    def __init__(self, rows: Bits) -> None:
+        self.rows = rows
+        self.counts = count_pairs(rows)
+        self.sets: LinkageSets | None = None
+        """None until they are learned from the present rows."""
+
+    def add(self, rows: Bits) -> None:
+        """Add rows."""
+        self.rows = np.concatenate([self.rows, rows])
+        self.counts += count_pairs(rows)
+        self.sets = None
+
+
 def learn_tree(
     counts: Counts,
     rows: int,

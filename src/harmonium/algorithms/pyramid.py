@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from harmonium.algorithms.base import Algorithm, Learned, Search, Status
 from harmonium.algorithms.evidence import AFFECTS, has_plateaus, read_evidence, start_evidence
-from harmonium.algorithms.linkage import (
-    LinkageSets,
-    count_pairs,
-    learn_tree,
-    make_sets,
-    read_sets,
+from harmonium.algorithms.linkage import Level, LinkageSets, learn_tree, make_sets, read_sets
+from harmonium.algorithms.moves import (
+    climb,
+    mix,
+    order_sets,
+    propose_flips,
+    propose_mixes,
 )
 from harmonium.algorithms.rules import read_rules
 from harmonium.algorithms.shaking import Champion, propose_shakes
@@ -29,9 +30,6 @@ from harmonium.algorithms.walkers import (
     SAME_EFFECT,
     Walkers,
     accept,
-    order_sets,
-    propose_flips,
-    propose_mixes,
     read_walkers,
     start_walkers,
 )
@@ -102,22 +100,6 @@ class Pyramid(Algorithm):
 _compiled: set[type] = set()
 
 
-class Level:
-    """Rows of one level, and what links their bits."""
-
-    def __init__(self, rows: Bits) -> None:
-        self.rows = rows
-        self.counts = count_pairs(rows)
-        self.sets: LinkageSets | None = None
-        """None until they are learned from the present rows."""
-
-    def add(self, rows: Bits) -> None:
-        """Add rows."""
-        self.rows = np.concatenate([self.rows, rows])
-        self.counts += count_pairs(rows)
-        self.sets = None
-
-
 class PyramidSearch(Search):
     """A running pyramid: newcomers climb, then are mixed level by level."""
 
@@ -134,6 +116,8 @@ class PyramidSearch(Search):
         none = np.empty((0, self.space.length), dtype=np.uint8)
         self._walkers = self._start_walkers(none, np.empty(0), self.rng("newcomers"))
         self._evidence = start_evidence(self.space.length)
+        self._proposed: int | None = None
+        """Number of walkers that have a candidate; none until the next candidates are made."""
         self._before = np.empty(0)
         """Fitness of the walkers before the level."""
         self._champion = Champion(self.space.length)
@@ -174,22 +158,28 @@ class PyramidSearch(Search):
     def propose(self) -> Bits:
         """Return the next candidate of each newcomer: go from stage to stage until there is one."""
         while True:
-            walkers = self._walkers
-            if self.stage == "climb":
-                propose_flips(walkers, self._evidence, self._rules)
-            elif self.stage == "mix" and self.level < len(self.levels):
-                level = self.levels[self.level]
-                sets = self._learn_sets(level)
-                propose_mixes(walkers, self._evidence, sets, level.rows, self._rules)
-            elif self.stage == "shake":
-                walkers.active[:] = not self._champion.exhausted
-                propose_shakes(walkers, self._champion.bits, self._evidence, self._rules)
-            active = np.count_nonzero(walkers.active)
-            if active == len(walkers.active) > 0:
-                return walkers.candidates.copy()
-            if active:
-                return walkers.candidates[walkers.active]
+            if self._proposed is None:
+                self._proposed = self._make_candidates()
+            if self._proposed == len(self._walkers.active) > 0:
+                return self._walkers.candidates.copy()
+            if self._proposed:
+                return self._walkers.candidates[self._walkers.active]
             self._advance()
+            self._proposed = None
+
+    def _make_candidates(self) -> int:
+        """Let every active newcomer have a candidate; return how many have one."""
+        walkers = self._walkers
+        if self.stage == "climb":
+            propose_flips(walkers, self._evidence, self._rules)
+        elif self.stage == "mix" and self.level < len(self.levels):
+            level = self.levels[self.level]
+            sets = self._learn_sets(level)
+            propose_mixes(walkers, self._evidence, sets, level.rows, self._rules)
+        elif self.stage == "shake":
+            walkers.active[:] = not self._champion.exhausted
+            propose_shakes(walkers, self._champion.bits, self._evidence, self._rules)
+        return int(np.count_nonzero(walkers.active))
 
     def _advance(self) -> None:
         """Go on to the next stage: all walkers have finished this one."""
@@ -294,19 +284,33 @@ class PyramidSearch(Search):
         return level.sets
 
     def receive(self, bits: Bits, fitness: Fitness) -> None:
-        """Let the newcomers take candidates that are not worse."""
+        """Let the newcomers take candidates that are not worse, and make the next ones."""
         if self.stage == "shake":
             if self._champion.receive(bits, fitness):
                 self.confirmations = 0
+            self._proposed = None
             return
-        self._walkers.candidates[self._walkers.active] = bits  # repaired ones may differ
-        accept(self._walkers, self._evidence, fitness, self._rules)
-        if self.stage == "start":
-            self._walkers.active[:] = False
+        walkers, evidence, rules = self._walkers, self._evidence, self._rules
+        if len(bits) == len(walkers.active):  # repaired ones may differ
+            walkers.candidates[:] = bits
+        else:
+            walkers.candidates[walkers.active] = bits
+        if self.stage == "climb":
+            self._proposed = climb(walkers, evidence, fitness, rules)
+        elif self.stage == "mix":
+            level = self.levels[self.level]
+            sets = self._learn_sets(level)
+            self._proposed = mix(walkers, evidence, fitness, sets, level.rows, rules)
+        else:
+            accept(walkers, evidence, fitness, rules)
+            walkers.active[:] = False
+            self._proposed = 0
 
     def list_changes(self, fitness: Fitness) -> tuple[Bits, Fitness]:
         """Return the rows of which the proposed ones are changes, and what that does to them."""
         walkers = self._walkers
+        if len(fitness) == len(walkers.active):
+            return walkers.bits.copy(), fitness - walkers.fitness
         return walkers.bits[walkers.active], fitness - walkers.fitness[walkers.active]
 
     def save(self) -> Snapshot:
@@ -317,6 +321,7 @@ class PyramidSearch(Search):
                 "confirmations": self.confirmations,
                 "stage": self.stage,
                 "level": self.level,
+                "proposed": self._proposed is not None,
                 "learned": [level.sets is not None for level in self.levels],
             },
             {
@@ -351,6 +356,8 @@ class PyramidSearch(Search):
             if learned[number]:
                 level.sets = read_sets(snapshot, number, length)
         self._walkers = read_walkers(snapshot, length, self._count_choices())
+        proposed = snapshot.fact("proposed", bool)
+        self._proposed = int(self._walkers.active.sum()) if proposed else None
         self._evidence = read_evidence(snapshot, length)
         self._champion.load(snapshot.get("champion"))
         self._before = snapshot.array("before", "float64", self._walkers.fitness.shape)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.algorithms.evidence import AFFECTS, Evidence, has_plateaus
+from harmonium.algorithms.moves import balance
 from harmonium.algorithms.rules import Rules, turn
-from harmonium.algorithms.walkers import Integers, Walkers, balance, draw
+from harmonium.algorithms.walkers import Integers, Walkers, draw
 from harmonium.bits import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.snapshots import Snapshot

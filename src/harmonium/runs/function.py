@@ -104,7 +104,8 @@ class FunctionEvaluator(Evaluator):
 
     def rank_failures(self, fitness: Fitness) -> Fitness:
         """Return the fitness of each row, that of a failed row below the worst."""
-        if not math.isnan(fitness.min(initial=np.inf)):  # the usual case, checked fast
+        lowest = fitness.item() if len(fitness) == 1 else fitness.min(initial=np.inf)
+        if not math.isnan(lowest):  # the usual case, checked fast
             return fitness
         failed = np.isnan(fitness)
         if not failed.any():
@@ -112,8 +113,8 @@ class FunctionEvaluator(Evaluator):
         if not np.isfinite(self.worst) and self.failures >= MAX_FIRST_FAILURES:
             raise self.all_failed_error(self.calls)
         known = np.isfinite(self.worst)
-        lowest = np.nextafter(self.worst, np.finfo(np.float64).min) if known else UNKNOWN_WORST
-        return np.where(failed, lowest, fitness)
+        below = np.nextafter(self.worst, np.finfo(np.float64).min) if known else UNKNOWN_WORST
+        return np.where(failed, below, fitness)
 
     def look_up(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, NaN for a failure, from the cache where it has it."""

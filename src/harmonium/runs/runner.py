@@ -7,7 +7,6 @@ and callback. `run`, `maximize`, studies and the command line all use it.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -366,7 +365,7 @@ class Runner:
         return rows
 
     def _make_row(self, status: Status) -> Step:
-        sign = self.evaluator.sign
+        mean = None if status.mean is None else status.mean * self.evaluator.sign
         return Step(
             step=self.steps,
             evaluations=self.tally.evaluations,
@@ -374,7 +373,7 @@ class Runner:
             best=self.best,
             generation=status.generation,
             population=status.population,
-            mean=None if status.mean is None else status.mean * sign,
+            mean=mean,
             facts=dict(status.facts),
         )
 
@@ -383,11 +382,11 @@ class Runner:
         rows, last = self.trace.rows, self.steps - 1
         if not self.complete or last < 0 or rows[-1].step == last:
             return tuple(rows)
-        return (*rows, replace(self._make_row(status), step=last))
+        return (*rows, self._make_row(status)._replace(step=last))
 
     def _write_log(self, row: Step) -> None:
         if self.log is not None:
-            self.log.write({"seed": self.seed, "seconds": round(self.seconds, 6), **vars(row)})
+            self.log.write({"seed": self.seed, "seconds": round(self.seconds, 6), **row._asdict()})
             self.logged = self.log.place
 
     def _save_checkpoint(self, reason: Reason | None) -> None:

@@ -128,6 +128,29 @@ def _list_columns(design: Design, chosen: Integers) -> tuple[Numbers, Integers]:
 
 
 @jit_fast
+def _improve(here: Numbers, there: Numbers, signs: Numbers, old: float, price: float) -> float:
+    """Return the best coefficient of a pair at a price, and subtract its change from residuals.
+
+    `here` and `there` are the residuals of the effects of both bits, `signs` their signs.
+    """
+    middle = len(here)
+    value = 0.0
+    for place in range(middle):
+        value += signs[place] * here[place]
+    for place in range(len(there)):
+        value += signs[middle + place] * there[place]
+    wanted = old + value / len(signs)
+    new = float(np.sign(wanted) * max(abs(wanted) - price, 0.0))
+    change = new - old
+    if change != 0.0:
+        for place in range(middle):
+            here[place] -= change * signs[place]
+        for place in range(len(there)):
+            there[place] -= change * signs[middle + place]
+    return new
+
+
+@jit_fast
 def _descend(
     design: Design,
     residual: Numbers,
@@ -143,7 +166,7 @@ def _descend(
     It ends when none has changed by more than the tolerance. Return the largest change of the first
     sweep.
     """
-    length = len(singles)
+    first, length = design.first, len(singles)
     columns, ends = _list_columns(design, chosen)
     first_change = 0.0
     for sweep in range(sweeps):
@@ -154,25 +177,12 @@ def _descend(
             signs = columns[ends[number] : ends[number + 1]]
             if len(signs) == 0:
                 continue
-            here = residual[design.first[one] : design.first[one + 1]]
-            there = residual[design.first[other] : design.first[other + 1]]
-            value = 0.0
-            for place in range(len(here)):
-                value += signs[place] * here[place]
-            for place in range(len(there)):
-                value += signs[len(here) + place] * there[place]
+            here = residual[first[one] : first[one + 1]]
+            there = residual[first[other] : first[other + 1]]
             old = pairs[one, other]
-            wanted = old + value / len(signs)
-            new = np.sign(wanted) * max(abs(wanted) - prices[one, other], 0.0)
-            change = new - old
-            if change == 0.0:
-                continue
-            for place in range(len(here)):
-                here[place] -= change * signs[place]
-            for place in range(len(there)):
-                there[place] -= change * signs[len(here) + place]
+            new = _improve(here, there, signs, old, prices[one, other])
             pairs[one, other] = pairs[other, one] = new
-            largest = max(largest, abs(change))
+            largest = max(largest, abs(new - old))
         if sweep == 0:
             first_change = largest
         if largest <= tolerance:

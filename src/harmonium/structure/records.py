@@ -40,9 +40,9 @@ class Rows:
         return self._fitness[0]
 
     def add(self, bits: Bits, fitness: Fitness) -> None:
-        """Add rows."""
-        self._bits.append(bits.copy())
-        self._fitness.append(fitness.copy())
+        """Add rows; the arrays are kept, and must not change."""
+        self._bits.append(bits)
+        self._fitness.append(fitness)
         self.count += len(bits)
 
     def save(self) -> Snapshot:
@@ -96,9 +96,10 @@ class Effects:
     def add(self, before: Bits, after: Bits, changes: Numbers) -> None:
         """Add rows before and after a change, and the changes of the fitness.
 
-        Those in which not exactly one bit has changed tell no effect, and are left out.
+        Those in which not exactly one bit has changed tell no effect, and are left out. The arrays
+        are kept, and must not change.
         """
-        self._pending.append((before.copy(), after.copy(), changes.copy()))
+        self._pending.append((before, after, changes))
 
     def _look(self) -> None:
         """Take over the effects among the pending changes."""

@@ -23,26 +23,15 @@ from harmonium.clock import Check
 from harmonium.seeds import stream
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
-from harmonium.structure.limits import (
-    ENOUGH_OBSERVED,
-    GOOD_GUESS,
-    GUESSED_SHARE,
-    MAX_LENGTH,
-    MAX_PASSES,
-    MAX_PROBES,
-    MAX_SHARE,
-    MAX_TERMS,
-    MAX_TERMS_PER_BIT,
-    MAX_VALUE,
-    MIN_DISTINCT,
-    MIN_LENGTH,
-    MIN_OBSERVED,
-    MIN_PREDICTED,
-    ORDER_TESTS,
-    TOLERANCE,
-    WORTH,
+from harmonium.structure import limits
+from harmonium.structure.pairs import (
+    PairFit,
+    fit_pairs,
+    make_design,
+    make_polynomial,
+    predict,
+    sharpen,
 )
-from harmonium.structure.pairs import PairFit, fit_pairs, make_design, make_polynomial, predict, sharpen
 from harmonium.structure.polynomial import Polynomial, list_cliques
 from harmonium.structure.probing import Probe
 from harmonium.structure.records import Count, Effects, Integers, Rows
@@ -67,7 +56,7 @@ class Scout:
     def __init__(self, space: Space, seed: int) -> None:
         self.space, self.seed = space, seed
         bounded = space.fewest > 0 or space.most < space.length or bool(space.groups)
-        possible = not bounded and MIN_LENGTH <= space.free.sum() <= MAX_LENGTH
+        possible = not bounded and limits.MIN_LENGTH <= space.free.sum() <= limits.MAX_LENGTH
         self.stage: Stage = "watch" if possible else "done"
         self.rows = Rows(space.length)
         self.effects = Effects(space.length)
@@ -123,7 +112,7 @@ class Scout:
     @property
     def _held_back(self) -> int:
         """Number of random rows that are predicted before they are used."""
-        return max(MIN_PREDICTED // 2, len(self.free) // 2)
+        return max(limits.MIN_PREDICTED // 2, len(self.free) // 2)
 
     @property
     def certain(self) -> bool:
@@ -134,18 +123,12 @@ class Scout:
     def tolerance(self) -> float:
         """Difference up to which two values are the same."""
         values = self.rows.fitness
-        return TOLERANCE * float(np.ptp(values)) if len(values) else 0.0
+        return limits.TOLERANCE * float(np.ptp(values)) if len(values) else 0.0
 
     def _rng(self, part: str, number: int = 0) -> np.random.Generator:
         return stream(self.seed, f"scout {part}", number)
 
-    def see(
-        self,
-        bits: Bits,
-        fitness: Fitness,
-        before: Bits,
-        changes: Fitness,
-    ) -> None:
+    def see(self, bits: Bits, fitness: Fitness, before: Bits, changes: Fitness) -> None:
         """Keep rows that a search has evaluated; those before them tell the effects of bits."""
         if self._can_learn(fitness):
             self.rows.add(bits, fitness)
@@ -153,7 +136,7 @@ class Scout:
 
     def _can_learn(self, fitness: Fitness) -> bool:
         """Give up if values are huge, as those of rows that have failed are."""
-        if max(map(abs, fitness.tolist())) > MAX_VALUE:
+        if max(map(abs, fitness.tolist())) > limits.MAX_VALUE:
             self.stage = "done"
         return self.stage != "done"
 
@@ -161,11 +144,11 @@ class Scout:
         """Decide whether to ask for rows, once a search has climbed."""
         if self.rows.count < self.next_look:
             return
-        self.next_look = self.rows.count + len(self.free) // 4
+        self.next_look = 5 * self.rows.count // 4
         self.share, observed = self.effects.estimate_share(self.tolerance)
-        if observed >= MIN_OBSERVED and self.share <= MAX_SHARE:
+        if observed >= limits.MIN_OBSERVED and self.share <= limits.MAX_SHARE:
             self.stage = "order"
-        elif observed >= ENOUGH_OBSERVED:
+        elif observed >= limits.ENOUGH_OBSERVED:
             self.stage = "done"
 
     def propose(self) -> Bits:
@@ -213,9 +196,9 @@ class Scout:
     def _receive_order(self, bits: Bits, fitness: Fitness) -> None:
         self._last_row, self._last_value = bits[0].copy(), float(fitness[0])
         self.tests += 1
-        generic = self.effects.count_distinct(self.tolerance) >= MIN_DISTINCT
+        generic = self.effects.count_distinct(self.tolerance) >= limits.MIN_DISTINCT
         if has_order_two(fitness, self.tolerance):
-            if generic or self.tests == ORDER_TESTS:
+            if generic or self.tests == limits.ORDER_TESTS:
                 self._start_walk()
         elif generic:
             self._start_probe()
@@ -229,7 +212,7 @@ class Scout:
         passes = degree * np.log(max(2.0, count / degree))
         self.next_fit = max(3, int(0.4 * passes))
         self.last_passes = int(1.6 * passes) + 10
-        self.stage = "walk" if passes <= MAX_PASSES and self.share < 0.5 else "done"
+        self.stage = "walk" if passes <= limits.MAX_PASSES and self.share < 0.5 else "done"
 
     def _walk(self) -> Bits:
         order = self.free[self._rng("walk", self.passes).permutation(len(self.free))]
@@ -262,10 +245,10 @@ class Scout:
         elif self.passes >= self.last_passes:
             self.stage = "done"
         else:
-            function = make_polynomial(rough, self.rows, GUESSED_SHARE)
-            bits, values = self.rows.bits[-4 * len(self.free) :], self.rows.fitness
-            errors = function(bits) - values[-len(bits) :]
-            if errors.std() <= GOOD_GUESS * values.std():
+            function = make_polynomial(rough, self.rows, limits.GUESSED_SHARE)
+            some, values = slice(-4 * len(self.free), None), self.rows.fitness
+            errors = function(self.rows.bits[some]) - values[some]
+            if errors.std() <= limits.GOOD_GUESS * values.std():
                 self._ask_best_of(function)
 
     def _confirm(self, bits: Bits, fitness: Fitness) -> None:
@@ -298,13 +281,13 @@ class Scout:
             self.stage = "done"
             return
         count = len(self.free)
-        missing = len(self._normal.terms) + self._held_back - int(WORTH * self.rows.count)
+        missing = len(self._normal.terms) + self._held_back - int(limits.WORTH * self.rows.count)
         self.wanted = max(count, missing)
         self.stage = "rows"
 
     def _make_normal(self) -> Normal:
         """Return the equations for all terms that the interactions allow; none if too many."""
-        limit = min(MAX_TERMS, MAX_TERMS_PER_BIT * len(self.free))
+        limit = min(limits.MAX_TERMS, limits.MAX_TERMS_PER_BIT * len(self.free))
         terms = list_cliques(self.neighbors, self.space.free, limit)
         return Normal(self.space.length, terms or [])
 
@@ -323,7 +306,7 @@ class Scout:
         normal.add(rows, rows.count, check)
         self.wanted, self.stage = max(self._held_back, terms // 20), "rows"
         if normal.count > 1.5 * terms + 4 * len(self.free):
-            if self.probes < MAX_PROBES:
+            if self.probes < limits.MAX_PROBES:
                 self._start_probe()
             else:
                 self.stage = "done"
@@ -343,7 +326,7 @@ class Scout:
             return
         self.promising &= right
         self.stage = "confirm" if self.promising else "walk"
-        self.wanted = max(MIN_PREDICTED, len(self.free))
+        self.wanted = max(limits.MIN_PREDICTED, len(self.free))
 
     def save(self) -> Snapshot:
         """Return the state."""
@@ -379,10 +362,8 @@ class Scout:
         self.rows = Rows.load(length, snapshot.get("rows"))
         self.effects = Effects.load(length, snapshot.get("effects"))
         if "pairs" in snapshot.arrays:
-            self._rough = PairFit(
-                snapshot.array("singles", "float64", (length,)),
-                snapshot.array("pairs", "float64", (length, length)),
-            )
+            singles = snapshot.array("singles", "float64", (length,))
+            self._rough = PairFit(singles, snapshot.array("pairs", "float64", (length, length)))
         if "candidate" in snapshot.arrays:
             self.candidate = snapshot.bits("candidate", (length,))
         if "function" in snapshot.facts:
