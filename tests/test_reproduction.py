@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).parent.parent
+MASKS = ("no ones", "four ones")
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +106,27 @@ def test_missing_sizes_are_priced_by_the_law_or_by_the_paper(script: ModuleType)
     price = missing.estimate([row], [], "onemax", "boa", [40])
     assert (price.seconds, price.by) == (pytest.approx([0.1187]), "scaled")
     assert missing.estimate([], [], "onemax", "boa", [40]) is None
+
+
+def test_what_the_page_says_about_centring_is_in_the_results(script: ModuleType) -> None:
+    readings = importlib.import_module("reproduction_readings")
+    fits = readings.read_lines("centring.jsonl")
+    lost, gained = (readings.find_change(fits, masks, "optimum") for masks in MASKS)
+    assert lost[0] + lost[1] < 0 < gained[0] - gained[1]
+    for masks in MASKS:
+        change, half = readings.find_change(fits, masks, "ones")
+        assert abs(change) < half
+    ratios = [readings.compare_gradients(fits, masks) for masks in MASKS]
+    assert max(ratios) < 1.1 * min(ratios)  # the mask does not change them
+
+
+def test_a_change_is_a_mean_over_seeds_with_students_interval(script: ModuleType) -> None:
+    readings = importlib.import_module("reproduction_readings")
+    fits = [
+        {"seed": seed, "masks": "no ones", "setting": setting, "optimum": value}
+        for seed, values in ((1, (0.5, 0.25)), (2, (1.0, 0.25)))
+        for setting, value in zip(("uncentred", "centred"), values, strict=True)
+    ]
+    change, half = readings.find_change(fits, "no ones", "optimum")
+    assert change == 0.5  # of 0.25 and 0.75
+    assert half == pytest.approx(12.706 * 0.25, rel=1e-4)  # t of one degree of freedom

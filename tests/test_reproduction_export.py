@@ -22,14 +22,17 @@ NUMBERS = ("factor", "exponent", "exponent_low", "exponent_high")
 STUDY = """
 name = "parts"
 models = ["umda", "boa"]
+[stop]
+max_generations = 20
+patience = 3
 [bisect]
 """
 FAMILY = """
 [[problems]]
 problem = "nk:k=2"
 sizes = {}
-instances = 4
-runs = 2
+instances = 2
+runs = 1
 models = {}
 """
 
@@ -102,7 +105,7 @@ def test_parts_make_the_whole(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both, boa = '["umda", "boa"]', '["boa"]'
-    families = [([8, 12, 16], both), ([20], boa)]
+    families = [([6, 8, 10], both), ([12], boa)]
     tables = {}
     for results in ("whole", "parts"):
         (tmp_path / results).mkdir()
@@ -112,8 +115,8 @@ def test_parts_make_the_whole(
         if results == "whole":
             stores = [run(tmp_path, "whole", families)]
         else:
-            first = run(tmp_path, "first", [([8, 16], both)])
-            second = run(tmp_path, "second", [([12], both), ([20], boa)])
+            first = run(tmp_path, "first", [([6, 10], both)])
+            second = run(tmp_path, "second", [([8], both), ([12], boa)])
             stores = [second, first, second]
         for store in stores:
             script.export(store)
@@ -134,8 +137,8 @@ def test_parts_make_the_whole(
             (facts["rows"], facts["unfinished"]),
         )
     assert tables["parts"] == tables["whole"]
-    assert tables["whole"][1][1][:2] == ("boa", "8 12 16 20")
-    assert tables["whole"][-2:] == (28, (7, 0))
+    assert tables["whole"][1][1][:2] == ("boa", "6 8 10 12")
+    assert tables["whole"][-2:] == (14, (7, 0))
 
 
 def test_rows_that_are_not_done_replace_none_that_are(script: ModuleType) -> None:
