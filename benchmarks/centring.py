@@ -1,11 +1,10 @@
 """Measure what centred gradients change, on the same parents: docs/reproduction.md.
 
-    python benchmarks/centring.py     # writes results/centring.jsonl; about ten CPU minutes; resumable
+    python benchmarks/centring.py     # writes results/centring.jsonl; resumable, ten CPU minutes
 
 The parents are those of the first generations of a run on 4-traps of 40 bits. Centred and uncentred
 RBMs are trained on them, with the same seed and through the same masks as in readings.py, so that
-nothing but the gradients differs.
-A line of the file has one fit; fits in the file are kept.
+nothing but the gradients differs. A line of the file has one fit; fits in the file are kept.
 """
 
 import json

@@ -139,13 +139,13 @@ def explain_centring() -> list[str]:
     ratios = [f"{compare_gradients(fits, masks):.1f}" for masks in kinds]
     fresh = [fit for fit in fits if fit["seed"] > EXPLORED]
     text = (
-        "Without centring the share of optimal blocks in the offspring changes by "
+        "Without centring the ratio of optimal blocks changes by "
         f"{list_changes(fits, 'optimum')} (95 % intervals over the seeds). What to measure was "
         f"chosen after a look at seeds 1 to {EXPLORED}; the others alone give "
         f"{list_changes(fresh, 'optimum')}. So an uncentred RBM loses optimal blocks where they "
         "are shown as ones. Where they are shown as zeros it gains some, which does not explain "
-        "the runs that fail with such masks. The share of ones in what is sampled changes by "
-        f"{list_changes(fits, 'ones')}, which is not clear."
+        "the runs that fail with such masks. The share of ones in what the model samples does not "
+        f"change clearly: {list_changes(fits, 'ones')}."
     )
     result = (
         "The mask does not change how strongly a block is learned, as far as these numbers tell: "
