@@ -88,14 +88,14 @@ def describe_parts(parts: Sequence[dict[str, Any]]) -> list[str]:
     environments = [one for part in parts for one in part["environments"]]
     shared = set.intersection(*(set(one.items()) for one in environments))
     text = f"{runs:,} runs, {hours:,.2f} CPU hours; {list_versions(environments[0], shared)}."
-    if len(parts) > 1:
-        text += " Measured in parts:"
-    lines = [*fill(text), ""]
-    for part in parts if len(parts) > 1 else ():
+    if len(parts) == 1:
+        return [*fill(text), ""]
+    lines = [*fill(f"{text} Measured in parts:"), ""]
+    for part in parts:
         own = [list_versions(one, set(one.items()) - shared) for one in part["environments"]]
         words = f"- {part['trials']:,} runs, {part['cpu_hours']:,} CPU hours"
         lines += fill(f"{words}{''.join(f'; {one}' for one in own if one)}.", "  ")
-    return [*lines, ""] if len(parts) > 1 else lines
+    return [*lines, ""]
 
 
 def list_versions(environment: dict[str, str], chosen: set[tuple[str, str]]) -> str:
