@@ -87,8 +87,8 @@ def read_number(text: str) -> float | None:
 
 
 def read_summary() -> list[Measured]:
-    """Return the rows of the summary; numbers that are missing are none."""
-    return [
+    """Return the rows of the summary by family and size; numbers that are missing are none."""
+    rows = [
         Measured(
             name_family(row["family"]),
             int(row["size"]),
@@ -105,11 +105,12 @@ def read_summary() -> list[Measured]:
         )
         for row in read_table("reproduction.csv")
     ]
+    return sorted(rows, key=lambda row: (list(FAMILIES).index(row.family), row.size))
 
 
 def read_laws() -> list[Growth]:
-    """Return the scaling laws."""
-    return [
+    """Return the scaling laws by family."""
+    laws = [
         Growth(
             name_family(row["family"]),
             row["name"],
@@ -123,6 +124,7 @@ def read_laws() -> list[Growth]:
         )
         for row in read_table("reproduction-laws.csv")
     ]
+    return sorted(laws, key=lambda law: list(FAMILIES).index(law.family))
 
 
 def name_family(text: str) -> str:

@@ -12,6 +12,7 @@ are the same in all blocks: no ones, two or four.
 import argparse
 import csv
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +71,16 @@ def solve(setting: str, masks: str, seed: int) -> dict[str, Any]:
 
 
 def measure_masks() -> None:
-    """Run every setting with all masks, a line of the file for each run."""
-    with (RESULTS / "masks.jsonl").open("w", encoding="utf-8") as file:
-        for seed in range(1, SEEDS + 1):
-            for masks in MASKS:
-                for setting in SETTINGS:
-                    file.write(json.dumps(solve(setting, masks, seed)) + "\n")
-                    file.flush()
+    """Run every setting with all masks, a line of the file for each run; runs in it are kept."""
+    path = RESULTS / "masks.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    done = {(run["seed"], run["masks"], run["setting"]) for run in map(json.loads, lines)}
+    with path.open("a", encoding="utf-8") as file:
+        for place in product(range(1, SEEDS + 1), MASKS, SETTINGS):
+            if place not in done:
+                seed, masks, setting = place
+                file.write(json.dumps(solve(setting, masks, seed)) + "\n")
+                file.flush()
 
 
 def main() -> None:

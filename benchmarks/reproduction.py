@@ -1,22 +1,22 @@
 """Write docs/reproduction.md from the export of studies/reproduction.toml.
 
     harmonium study run studies/reproduction.toml --store reproduction.db     # hours; resumable
-    python benchmarks/reproduction.py --store reproduction.db                 # export, then write
+    python benchmarks/reproduction.py --store reproduction.db                 # merge, then write
     python benchmarks/reproduction.py                                         # write only
 
 The export stands in results/: reproduction.csv (summary), reproduction-laws.csv (scaling laws),
 reproduction-instances.csv (how instances differ) and reproduction.json (versions, machine, cost).
-The page and its figures in docs/reproduction/ are made of these files, of what readings.py measured
-and of the paper's points alone. `points.py` reads them, `reproduction_*.py` are sections.
+`reproduction_export.py` merges a store into it, so that the study can be measured in parts. The
+page and its figures in docs/reproduction/ are made of these files, of what readings.py measured and
+of the paper's points alone. `points.py` reads them, `reproduction_*.py` are sections.
 """
 
 import argparse
-import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from points import (
     FAMILIES,
@@ -35,63 +35,14 @@ from points import (
     read_table,
 )
 from reproduction_claims import write_claims
+from reproduction_export import export
 from reproduction_figures import write_figures
 from reproduction_missing import write_missing
 from reproduction_readings import write_literal, write_readings
 
-from harmonium.environment import describe_environment
-from harmonium.studies import read_study
-from harmonium.studies.export import list_laws, list_rows
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 PAGE = RESULTS.parent / "docs" / "reproduction.md"
 CLOSE = 1.5
 """Up to this ratio a point counts as reproduced."""
-
-
-def export(store: Path) -> None:
-    """Write the tables of a study to results/."""
-    result = read_study(store)
-    RESULTS.mkdir(exist_ok=True)
-    write_table(RESULTS / "reproduction.csv", list_rows(result.rows))
-    write_table(RESULTS / "reproduction-laws.csv", list_laws(result.laws))
-    trials, cases = result.to_frame("trials"), result.to_frame("cases")
-    write_table(RESULTS / "reproduction-instances.csv", list_spread(cases))
-    done = cases[cases["row_state"] == "done"]
-    facts = {
-        "environment": describe_environment(),
-        "trials": len(trials),
-        "rows": len(result.rows),
-        "unfinished": sum(row.state in ("waiting", "running") for row in result.rows),
-        "cpu_hours": round(float(trials["cpu_total"].sum()) / 3600, 2),
-        "bisection_share": round(
-            float((done["spent_cpu"] / (done["cpu_total"] * done["runs"])).median()), 2
-        ),
-    }
-    text = json.dumps(facts, indent=1) + "\n"
-    (RESULTS / "reproduction.json").write_text(text, encoding="utf-8")
-
-
-def list_spread(cases: "DataFrame") -> Iterable[dict[str, Any]]:
-    """Yield how the instances of each row differ, of the rows that are done and have several."""
-    done = cases[(cases["row_state"] == "done") & cases["instance"].notna()]
-    for (family, size, name), mine in done.groupby(["family", "size", "name"], sort=False):
-        values = sorted(mine["evaluations"])
-        yield {
-            **{"family": family, "size": size, "name": name, "instances": len(values)},
-            **{"median": median(values), "largest": values[-1], "others": fmean(values[:-1])},
-        }
-
-
-def write_table(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write rows with the same keys as CSV."""
-    listed = list(rows)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(listed[0]))
-        writer.writeheader()
-        writer.writerows(listed)
 
 
 def write_head(pairs: Sequence[Pair], facts: dict[str, Any]) -> list[str]:
@@ -124,13 +75,32 @@ def write_head(pairs: Sequence[Pair], facts: dict[str, Any]) -> list[str]:
                 f"| {label} | {len(chosen)} | {median(chosen):.2f} | {worst:.2f} | "
                 f"{close} of {len(chosen)} |"
             )
-    machine = facts["environment"]
-    versions = ", ".join(f"{key} {value}" for key, value in machine.items())
-    lines += ["", *fill(f"{facts['trials']:,} runs, {facts['cpu_hours']:,} CPU hours; {versions}.")]
+    lines += ["", *describe_parts(facts["parts"])]
     missing = facts["unfinished"]
     if missing:
-        lines += ["", *fill(f"The study is not finished: {missing} of {facts['rows']} rows wait.")]
+        lines += [*fill(f"The study is not finished: {missing} of {facts['rows']} rows wait."), ""]
+    return lines
+
+
+def describe_parts(parts: Sequence[dict[str, Any]]) -> list[str]:
+    """Say what was run, and with what; what the parts share is said once."""
+    runs, hours = (sum(part[key] for part in parts) for key in ("trials", "cpu_hours"))
+    environments = [one for part in parts for one in part["environments"]]
+    shared = set.intersection(*(set(one.items()) for one in environments))
+    text = f"{runs:,} runs, {hours:,.2f} CPU hours; {list_versions(environments[0], shared)}."
+    if len(parts) == 1:
+        return [*fill(text), ""]
+    lines = [*fill(f"{text} Measured in parts:"), ""]
+    for part in parts:
+        own = [list_versions(one, set(one.items()) - shared) for one in part["environments"]]
+        words = f"- {part['trials']:,} runs, {part['cpu_hours']:,} CPU hours"
+        lines += fill(f"{words}{''.join(f'; {one}' for one in own if one)}.", "  ")
     return [*lines, ""]
+
+
+def list_versions(environment: dict[str, str], chosen: set[tuple[str, str]]) -> str:
+    """Return what is chosen of an environment, in its order."""
+    return ", ".join(" ".join(item) for item in environment.items() if item in chosen)
 
 
 def write_again() -> list[str]:
@@ -319,6 +289,14 @@ def divide(one: float | None, two: float | None) -> str:
     return f"{one / two:.3g}" if one and two else ""
 
 
+def average_share(parts: Sequence[dict[str, Any]]) -> float:
+    """Return what a bisection takes as a multiple of its last runs, by the medians of the parts."""
+    counted = [part for part in parts if part["bisections"]]
+    return fmean(
+        [part["bisection_share"] for part in counted], [part["bisections"] for part in counted]
+    )
+
+
 def make_page() -> str:
     """Return the page."""
     facts = json.loads((RESULTS / "reproduction.json").read_text("utf-8"))
@@ -334,7 +312,7 @@ def make_page() -> str:
         explain_outliers(pairs),
         write_literal(),
         write_readings(),
-        write_missing(rows, laws, facts["bisection_share"]),
+        write_missing(rows, laws, average_share(facts["parts"])),
     ]
     return "\n".join(line for part in parts for line in part).rstrip() + "\n"
 

@@ -54,7 +54,7 @@ def trace_ours(family: str, name: str, rows: Sequence[Measured], laws: Sequence[
     law = find_law(family, name, laws)
     if not law or len(law.sizes) < 3:
         return Curve(name, name, spots)
-    line = tuple((float(size), law.predict(size)) for size in (law.sizes[0], law.sizes[-1]))
+    line = tuple((float(size), law.predict(size)) for size in (min(law.sizes), max(law.sizes)))
     return Curve(name, f"{name}, {write_power(f'{law.exponent:.1f}')}", spots, line)
 
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+MASKS = ("no ones", "four ones")
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +107,48 @@ def test_missing_sizes_are_priced_by_the_law_or_by_the_paper(script: ModuleType)
     price = missing.estimate([row], [], "onemax", "boa", [40])
     assert (price.seconds, price.by) == (pytest.approx([0.1187]), "scaled")
     assert missing.estimate([], [], "onemax", "boa", [40]) is None
+
+
+def test_what_the_page_says_about_centring_is_in_the_results(script: ModuleType) -> None:
+    readings = importlib.import_module("reproduction_readings")
+    fits = readings.read_lines("centring.jsonl")
+    lost, gained = (readings.find_change(fits, masks, "optimum") for masks in MASKS)
+    assert lost[0] + lost[1] < 0 < gained[0] - gained[1]
+    for masks in MASKS:
+        change, half = readings.find_change(fits, masks, "ones")
+        assert abs(change) < half
+    ratios = [readings.compare_gradients(fits, masks) for masks in MASKS]
+    assert max(ratios) < 1.1 * min(ratios)  # the mask does not change them
+
+
+def test_a_change_is_a_mean_over_seeds_with_students_interval(script: ModuleType) -> None:
+    readings = importlib.import_module("reproduction_readings")
+    fits = [
+        {"seed": seed, "masks": "no ones", "setting": setting, "optimum": value}
+        for seed, values in ((1, (0.5, 0.25)), (2, (1.0, 0.25)))
+        for setting, value in zip(("uncentred", "centred"), values, strict=True)
+    ]
+    change, half = readings.find_change(fits, "no ones", "optimum")
+    assert change == 0.5  # of 0.25 and 0.75
+    assert half == pytest.approx(12.706 * 0.25, rel=1e-4)  # t of one degree of freedom
+
+
+def test_parts_are_added_up_and_what_they_share_is_said_once(script: ModuleType) -> None:
+    parts: list[dict[str, Any]] = [
+        {"trials": 1000, "cpu_hours": 2.5, "bisections": 3, "bisection_share": 4.0},
+        {"trials": 500, "cpu_hours": 0.25, "bisections": 1, "bisection_share": 8.0},
+        {"trials": 1, "cpu_hours": 0.0, "bisections": 0, "bisection_share": None},
+    ]
+    for part, version in zip(parts, ("1.0", "1.1", "1.1"), strict=True):
+        part["environments"] = [{"cores": "2", "numpy": version}]
+    words = "1,000 runs, 2.50 CPU hours; cores 2, numpy 1.0."
+    assert script.describe_parts(parts[:1]) == [words, ""]
+    assert script.describe_parts(parts) == [
+        "1,501 runs, 2.75 CPU hours; cores 2. Measured in parts:",
+        "",
+        "- 1,000 runs, 2.5 CPU hours; numpy 1.0.",
+        "- 500 runs, 0.25 CPU hours; numpy 1.1.",
+        "- 1 runs, 0.0 CPU hours; numpy 1.1.",
+        "",
+    ]
+    assert script.average_share(parts) == 5.0  # 3 · 4 and 1 · 8, of 4 bisections

@@ -343,6 +343,19 @@ def test_a_table_that_does_not_fit_has_a_hint(
         page.wait_for_function(f"!{box}.classList.contains('more')")
 
 
+@pytest.mark.parametrize(("height", "fits"), [(300, False), (4000, True)])
+def test_a_table_that_is_too_long_has_a_hint(
+    browser: Any, small_page: Path, height: int, fits: bool
+) -> None:
+    with opened(browser, small_page.as_uri()) as page:
+        page.set_viewport_size({"width": 1440, "height": height})
+        down = "document.querySelector('.table:has(#table-summary) .down')"
+        page.wait_for_function(f"{down}.hidden === {str(fits).lower()}")
+        rows = page.locator("#table-summary tbody tr").count()
+        words = page.locator(".table:has(#table-summary) .down").text_content()
+        assert words == f"{rows} rows: scroll down in the table ↓"
+
+
 def test_algorithms_have_the_colours_of_the_theme(browser: Any, small_page: Path) -> None:
     tone = style_algorithms(["rbm"])["rbm"].tone
     symbol = "#evaluations-1 .role-legend-symbol path"

@@ -122,7 +122,7 @@ def test_runs_without_generations_are_drawn_by_evaluations() -> None:
     styles = style_algorithms([bare.algorithm, eda.algorithm])
     convergence, training = draw_courses([("both", [bare, eda])], styles)
     assert convergence.title == "Fitness by evaluations"
-    assert "Thin: the mean of the population." in convergence.caption
+    assert "Dashed: the mean of the population." in convergence.caption
     (panel,) = convergence.panels
     assert f"{bare.label}: best" in panel.description
     assert [panel.title.subtitle for panel in training.panels] == ["edges", "max parents"]

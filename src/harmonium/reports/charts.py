@@ -46,7 +46,7 @@ def paint(tone: Tone) -> alt.ExprRef:
     return alt.ExprRef(f"dark ? '{tone.dark}' : '{tone.light}'")
 
 
-def colour_series(series: Mapping[str, str], styles: Styles) -> alt.Color:
+def colour_series(series: Mapping[str, str], styles: Styles, *, strokes: bool = False) -> alt.Color:
     """Return the colour of each series, with a legend.
 
     Parameters
@@ -55,11 +55,16 @@ def colour_series(series: Mapping[str, str], styles: Styles) -> alt.Color:
         The label of each algorithm in the legend, by its name.
     styles : dict
         The look of each algorithm.
+    strokes : bool
+        Whether the legend has lines, for charts without markers: a disc is a marker too.
     """
     scale = alt.Scale(
         domain=list(series.values()), range=[paint(styles[name].tone) for name in series]
     )
-    return alt.Color("series:N", scale=scale, legend=_list_in_columns(series))
+    legend = _list_in_columns(series)
+    if strokes:
+        legend.symbolType, legend.symbolStrokeWidth = "stroke", 2
+    return alt.Color("series:N", scale=scale, legend=legend)
 
 
 def shape_series(series: Mapping[str, str], styles: Styles) -> alt.Shape:

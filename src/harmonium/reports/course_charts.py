@@ -76,20 +76,21 @@ def draw_by_evaluations(
     sized = alone and courses[0].interleaved
     x, y = encode_evaluations(frame.evaluations), _encode_value("value", frame).title(unit)
     series = name_series(courses)
-    colour = colour_series(series, styles)
+    colour = colour_series(series, styles, strokes=True)
     tooltip = [alt.Tooltip("run:N"), alt.Tooltip("evaluations:Q", format=",")]
     best = _list_best(courses, series)
     layers = _mark_optima("value", courses)
     means = _list_means(courses, series, alone=alone)
+    dashes = [dash_lines(("best", "mean"))] if means else []
     if means:
         sizes = [alt.Tooltip("population:Q", format=",")] if sized else []
         shown = [*tooltip, *sizes, alt.Tooltip("value:Q", title="mean", format=".5~g")]
-        width = alt.condition("datum.finder", alt.value(1.8), alt.value(0.8))
+        width = alt.condition("datum.finder", alt.value(1.8), alt.value(1.2))
         lines = alt.Chart(make_data(means)).transform_filter(SHOWN)
         ends = lines.transform_filter("datum.end")
         layers += [
             lines.mark_line().encode(
-                x, y, colour, detail="line:N", strokeWidth=width, tooltip=shown
+                *(x, y, colour, *dashes), detail="line:N", strokeWidth=width, tooltip=shown
             ),
             ends.mark_point(filled=True, size=14, opacity=1).encode(x, y, colour, tooltip=shown),
         ]
@@ -101,7 +102,7 @@ def draw_by_evaluations(
         .transform_filter(SHOWN)
         .mark_line(strokeWidth=2.6, interpolate="step-after", point=len(best) == len(courses))
         .encode(
-            *(x, y, colour),
+            *(x, y, colour, *dashes),
             detail="run:N",
             tooltip=[*tooltip, alt.Tooltip("value:Q", title="best", format=".5~g")],
         )
@@ -118,7 +119,7 @@ def _name_line(course: Course, series: Mapping[str, str]) -> dict[str, Any]:
 
 def _list_best(courses: Iterable[Course], series: Mapping[str, str]) -> Values:
     return [
-        _name_line(course, series) | {"evaluations": count, "value": value}
+        _name_line(course, series) | {"evaluations": count, "value": value, "which": "best"}
         for course in courses
         for count, value in course.best_by_evaluations
     ]
@@ -134,7 +135,7 @@ def _list_means(courses: Iterable[Course], series: Mapping[str, str], *, alone: 
                 values += [
                     _name_line(course, series)
                     | {"line": f"{course.label} {size}", "finder": size == course.finder}
-                    | {"population": size}
+                    | {"population": size, "which": "mean"}
                     | {"evaluations": course.evaluations[step], "value": course.means[step]}
                     | {"end": step == known[-1]}
                     for step in known

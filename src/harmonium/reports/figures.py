@@ -148,20 +148,20 @@ def draw_convergence(
 def _describe_lines(groups: Sequence[Sequence[Course]], goal: str) -> str:
     """Return the caption of `draw_by_evaluations`: what the lines are."""
     courses = [course for mine in groups for course in mine]
-    words = ["Thick: the best so far."]
+    words = ["Solid: the best so far."]
     if any(course.interleaved for course in courses):
         if all(len(mine) == 1 for mine in groups):
             words.append(
-                "Thin: the mean of each of the interleaved populations, its size beside its end; "
+                "Dashed: the mean of each of the interleaved populations, its size beside its end; "
                 "the thickest of them is the one that found the best."
             )
         else:
             words.append(
-                "Thin: the mean of the population that found the best; the other interleaved "
+                "Dashed: the mean of the population that found the best; the other interleaved "
                 "populations are not drawn if a panel has several runs."
             )
     elif any(course.has_means for course in courses):
-        words.append("Thin: the mean of the population.")
+        words.append("Dashed: the mean of the population.")
     if any(course.optimum is not None for course in courses):
         words.append(f"Dotted: the {goal}.")
     words.append("The axis of evaluations is one of square roots, to show the beginning too.")

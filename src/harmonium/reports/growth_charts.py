@@ -149,8 +149,11 @@ def _list_x(curves: Iterable[Curve]) -> list[float]:
 
 
 def _list_bounds(curves: Iterable[Curve]) -> list[float]:
-    spots = [spot for curve in curves for spot in curve.spots]
-    values = [value for spot in spots for value in (spot.low, spot.mean, spot.high)]
+    """Return the means, the ends of their bars, and the ends of the fitted lines."""
+    values: list[float | None] = []
+    for curve in curves:
+        values += [bound for spot in curve.spots for bound in (spot.low, spot.mean, spot.high)]
+        values += [y for _, y in curve.line]
     return [value for value in values if value is not None]
 
 

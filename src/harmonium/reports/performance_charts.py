@@ -216,7 +216,7 @@ def _name(label: str) -> dict[str, Any]:
 
 
 def _colour(labels: Sequence[str], styles: Styles) -> alt.Color:
-    return colour_series({label: label for label in labels}, styles)
+    return colour_series({label: label for label in labels}, styles, strokes=True)
 
 
 def _encode_log(field: str, title: str, domain: Sequence[float]) -> alt.X:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,24 @@ class Law:
         return float(self.factor * size**self.exponent.mean)
 
 
+class Point(NamedTuple):
+    """What a law is fitted to: the mean at one size."""
+
+    size: int
+    mean: float
+    variance: float
+    """Of the logarithm of the mean, as its samples show it."""
+
+
+class Power(NamedTuple):
+    """mean = factor·size^exponent, fitted to points."""
+
+    factor: float
+    exponent: Estimate
+    margin: float
+    """As in `Law`."""
+
+
 @dataclass(frozen=True)
 class Crossing:
     """The size from which one algorithm needs less of something than another."""
@@ -113,35 +131,48 @@ def fit_law(family: str, name: str, metric: Metric, rows: Sequence[Row]) -> Law 
     Rows that are unfinished, not solved or of a grid are left out.
     """
     usable = [row for row in _usable(rows) if len(row.samples[metric]) and _mean(row, metric) > 0]
-    if len(usable) < 2:
+    points = [Point(row.size, _mean(row, metric), _find_variance(row, metric)) for row in usable]
+    power = fit_power(points)
+    if power is None:
         return None
-    sizes = tuple(row.size for row in usable)
-    logarithms = np.log(sizes)
-    centred = logarithms - logarithms.mean()
-    values = np.log([_mean(row, metric) for row in usable])
-    slope = float(values @ centred / (centred @ centred))
-    margin = _find_margin(usable, metric, values - values.mean() - slope * centred)
-    half = margin / math.sqrt(centred @ centred)
+    sizes = tuple(point.size for point in points)
     return Law(
         family=family,
         name=name,
         metric=metric,
         sizes=sizes,
-        factor=math.exp(values.mean() - slope * logarithms.mean()),
-        exponent=Estimate(slope, slope - half, slope + half),
-        margin=margin,
+        factor=power.factor,
+        exponent=power.exponent,
+        margin=power.margin,
         paper=_find_paper_exponent(usable[0], metric),
         missing=tuple(dict.fromkeys(row.size for row in rows if row.size not in sizes)),
     )
 
 
-def _find_margin(rows: Sequence[Row], metric: Metric, distances: Values) -> float:
+def fit_power(points: Sequence[Point]) -> Power | None:
+    """Fit mean = factor·size^exponent to points with positive means; none with fewer than two."""
+    if len(points) < 2:
+        return None
+    logarithms = np.log([point.size for point in points])
+    centred = logarithms - logarithms.mean()
+    values = np.log([point.mean for point in points])
+    slope = float(values @ centred / (centred @ centred))
+    margin = _find_margin(points, values - values.mean() - slope * centred)
+    half = margin / math.sqrt(centred @ centred)
+    return Power(
+        factor=math.exp(values.mean() - slope * logarithms.mean()),
+        exponent=Estimate(slope, slope - half, slope + half),
+        margin=margin,
+    )
+
+
+def _find_margin(points: Sequence[Point], distances: Values) -> float:
     """Return half of the interval of a size, from its distances to the line and from the noise."""
     freedom = len(distances) - 2
     if not freedom:  # through two points there is always a line
         return math.nan
     scatter = find_student(freedom) * math.sqrt(float(distances @ distances) / freedom)
-    noise = NORMAL * math.sqrt(np.mean([_find_variance(row, metric) for row in rows]))
+    noise = NORMAL * math.sqrt(np.mean([point.variance for point in points]))
     return max(scatter, noise)
 
 

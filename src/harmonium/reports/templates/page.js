@@ -92,10 +92,11 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  // Show whether a table is wider than its place, and whether columns are left at its right.
-  function hintAtColumns(box) {
+  // Show whether a table is wider or longer than its place, and whether columns are left at its right.
+  function hintAtMore(box) {
     const left = box.scrollWidth - box.clientWidth;
     box.parentNode.querySelector(".hint").hidden = left < 2;
+    box.parentNode.querySelector(".down").hidden = box.scrollHeight - box.clientHeight < 2;
     box.classList.toggle("more", left - box.scrollLeft > 1);
   }
 
@@ -116,8 +117,8 @@
   });
   system.addEventListener("change", drawAll);
   for (const box of document.querySelectorAll(".scroll")) {
-    box.addEventListener("scroll", () => hintAtColumns(box), { passive: true });
-    new ResizeObserver(() => hintAtColumns(box)).observe(box);
+    box.addEventListener("scroll", () => hintAtMore(box), { passive: true });
+    new ResizeObserver(() => hintAtMore(box)).observe(box);
   }
   if ("version" in document.body.dataset) setInterval(followStudy, 5000);
   drawAll();
