@@ -66,8 +66,8 @@ class Scout:
 
     def __init__(self, space: Space, seed: int) -> None:
         self.space, self.seed = space, seed
-        bounded = space.fewest > 0 or space.most < space.length or bool(space.groups)
-        possible = not bounded and MIN_LENGTH <= space.free.sum() <= MAX_LENGTH
+        bounded = space.fewest > 0 or space.most < space.length or space.feasible is not None
+        possible = not (bounded or space.groups) and MIN_LENGTH <= space.free.sum() <= MAX_LENGTH
         self.stage: Stage = "watch" if possible else "done"
         self.rows = Rows(space.length)
         self.effects = Effects(space.length)
