@@ -61,7 +61,8 @@ def read_regular(
     OSError
         If it cannot be opened or read.
     """
-    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device may do something
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # opening a device may do something
         raise FileRefusedError("is not a regular file")
     with open(path, "rb", opener=open_at_once) as file:
         facts = os.fstat(file.fileno())
