@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
 from typing import Any, ParamSpec, TypeVar, cast
 
+from harmonium.interrupts import continue_stopped
 from harmonium.studies.channel import TOKEN_BYTES, Channel, pack, unpack
 
 P = ParamSpec("P")
@@ -211,19 +211,8 @@ class _Worker:
         if self._ended:
             raise EOFError
         self._ended = self._process.exitcode is not None
-        if not self._ended and _is_stopped(self._process):
-            os.kill(cast("int", self._process.pid), signal.SIGCONT)
-
-
-def _is_stopped(process: BaseProcess) -> bool:
-    """Whether a process was stopped since it was last asked."""
-    if not hasattr(os, "waitid"):
-        return False
-    try:
-        found = os.waitid(os.P_PID, cast("int", process.pid), os.WSTOPPED | os.WNOHANG)
-    except ChildProcessError:  # it has ended
-        return False
-    return found is not None
+        if not self._ended:
+            continue_stopped(cast("int", self._process.pid))
 
 
 def _work(end: socket.socket, token: bytes) -> None:
