@@ -54,7 +54,15 @@ class Processes(Executor):
         self._closed = False
         self._numbers = itertools.count(1)
         _open_standard_streams()
-        self._workers = [_Worker() for _ in range(workers)]
+        self._workers: list[_Worker] = []
+        try:
+            for _ in range(workers):
+                self._workers.append(_Worker())
+        except BaseException:
+            self.kill()
+            for worker in self._workers:
+                worker.end()
+            raise
         self._threads = [
             threading.Thread(target=self._feed, args=(worker,), daemon=True)
             for worker in self._workers
@@ -159,8 +167,12 @@ class _Worker:
         token = os.urandom(TOKEN_BYTES)
         self._channel, self._ended = Channel(ours, token, self._look), False
         process = context.Process(target=_work, args=(theirs, token), daemon=True)
-        with theirs, no_interrupts():
-            process.start()
+        try:
+            with theirs, no_interrupts():
+                process.start()
+        except BaseException:
+            ours.close()
+            raise
         self._process = process  # only now: another thread may kill it at any time
 
     def call(self, job: _Job) -> tuple[bool, Any]:
