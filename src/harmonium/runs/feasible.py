@@ -23,10 +23,15 @@ def read_feasible(
 
     def accepts(row: Bits) -> bool:
         answer = evaluate_row(named, row.astype(np.int64))
-        if isinstance(answer, Failure):
+        words = answer.words if isinstance(answer, Failure) else ""
+        try:
+            allowed = bool(answer)
+        except Exception:  # noqa: BLE001  # an array, or whatever has no truth
+            words = f"returned a {type(answer).__name__}"
+        if words:
             what = name_bits(row) if variables is None else variables.describe(row)
-            raise EvaluationError(f"feasible {answer.words} ({what}); expected True or False")
-        return bool(answer)
+            raise EvaluationError(f"feasible {words} ({what}); expected True or False")
+        return allowed
 
     return accepts
 
