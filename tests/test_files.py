@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import harmonium as hm
 from harmonium.files import write_atomically
 
 
@@ -108,3 +109,50 @@ def test_a_device_is_written_directly() -> None:
     with write_atomically("/dev/null") as file:
         file.write(b"gone")
     assert not Path("/dev/null").is_file()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_that_nothing_reads_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harmonium.files.READER_SECONDS", 0.05)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="it is a pipe that nothing reads"), write_atomically(pipe):
+        pass
+    with pytest.raises(OSError, match="it is a pipe that nothing reads"):
+        hm.maximize(sum, 8, log=pipe, max_calls=5)
+    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        with write_atomically(pipe) as file:
+            file.write(b"read")
+        assert reader.read() == b"read"
+    os.rename(pipe, tmp_path / "a.bin.part")  # where the new file is written
+    with write_atomically(tmp_path / "a.bin") as file:
+        file.write(b"new")
+    assert (tmp_path / "a.bin").read_bytes() == b"new"
+
+
+def test_a_file_that_two_write_is_one_of_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+
+    def write_both() -> None:
+        with write_atomically(path) as first:
+            first.write(b"the first")
+            with write_atomically(path) as second:
+                second.write(b"the second, which is longer")
+            assert path.read_bytes() == b"the second, which is longer"
+
+    with pytest.raises(OSError, match="another process writes it"):
+        write_both()
+    assert path.read_bytes() == b"the second, which is longer"
+    assert names(tmp_path) == ["a.bin"]
+
+
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"of somebody else")
+    (tmp_path / "a.bin.part").symlink_to(other)
+    with write_atomically(tmp_path / "a.bin") as file:
+        file.write(b"new")
+    assert other.read_bytes() == b"of somebody else"
+    assert (tmp_path / "a.bin").read_bytes() == b"new"

@@ -52,6 +52,15 @@ def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
     assert function.rows == []
 
 
+@pytest.mark.skipif(not Path("/proc/self/mounts").exists(), reason="needs /proc")
+def test_files_of_the_kernel_are_not_read() -> None:
+    """They say that they are regular and have no bytes, and reading some of them never ends."""
+    assert Path("/proc/self/mounts").read_bytes()
+    assert read_regular("/proc/self/mounts", 10) == b""
+    with pytest.raises(hm.CheckpointError, match="is not a harmonium checkpoint"):
+        hm.resume("/proc/self/mounts", weigh)
+
+
 def test_the_lines_of_a_log_are_read_only_from_the_place_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

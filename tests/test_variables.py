@@ -2,11 +2,13 @@
 
 from itertools import pairwise
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import harmonium as hm
 from harmonium.variables import NamedFunction, Variables, read_plain
 
 
@@ -67,6 +69,14 @@ def test_values_may_be_any_objects() -> None:
     assert variables.decode(variables.encode({"n": other}))["n"] is other
     with pytest.raises(TypeError, match=r"n has the value \[1\], which a checkpoint cannot keep"):
         variables.to_plain()
+
+
+def test_a_text_that_is_not_unicode_is_refused_before_a_search(tmp_path: Path) -> None:
+    space = {"file": ["a", "b\udce4"]}  # as `os.listdir` gives it for Latin-1
+    with pytest.raises(
+        TypeError, match=r"file has the value 'b\\udce4', which a checkpoint cannot"
+    ):
+        hm.maximize(lambda _: pytest.fail("called"), space=space, checkpoint=tmp_path / "run.ckpt")
 
 
 def test_variables_are_read_again_from_plain_types() -> None:

@@ -1,12 +1,17 @@
 """Files: written in one step, and read only if they are regular and not too large."""
 
+import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
+
+READER_SECONDS = 2.0
+"""How long a pipe may have no reader when it is opened."""
 
 _base: ContextVar[Path | None] = ContextVar("base", default=None)
 
@@ -33,9 +38,10 @@ class FileRefusedError(OSError):
 def read_regular(
     path: str | os.PathLike[str], max_bytes: int, *, start: int = 0, magic: bytes = b""
 ) -> bytes:
-    """Return the bytes of a regular file from `start` on.
+    """Return the bytes of a regular file from `start` on, as many as its size says.
 
-    Whatever else can be opened may never end or never answer: devices, pipes, sockets.
+    Whatever else can be opened may never end or never answer: devices, pipes, sockets. Files of the
+    kernel, such as /proc/kmsg, have the size 0.
 
     Parameters
     ----------
@@ -55,20 +61,25 @@ def read_regular(
     OSError
         If it cannot be opened or read.
     """
-    with open(path, "rb", opener=_open_at_once) as file:
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # opening a device may do something
+        raise FileRefusedError("is not a regular file")
+    with open(path, "rb", opener=open_at_once) as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):
             raise FileRefusedError("is not a regular file")
+        size = facts.st_size - start
+        if size <= 0:
+            return b""
         file.seek(start)
         beginning = file.read(len(magic))
         if beginning != magic:
             return beginning
-        size = facts.st_size - start
         if size > max_bytes:
             raise FileRefusedError(
                 f"has {size:,} bytes, too many to read; expected at most {max_bytes:,}"
             )
-        return beginning + _read_all(file, max_bytes - len(beginning))
+        return beginning + _read_all(file, size - len(beginning))
 
 
 def _read_all(file: IO[bytes], max_bytes: int) -> bytes:
@@ -80,9 +91,30 @@ def _read_all(file: IO[bytes], max_bytes: int) -> bytes:
     return b"".join(pieces)
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for the other end of a pipe."""
+def open_at_once(path: str, flags: int) -> int:
+    """Open a file to read, without waiting for the other end of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def open_output(path: str, flags: int) -> int:
+    """Open a file, pipe or character device to write; wait a little for the reader of a pipe."""
+    if os.path.exists(path) and stat.S_ISBLK(os.stat(path).st_mode):
+        raise OSError(errno.EINVAL, "it is a disk", path)
+    deadline = time.monotonic() + READER_SECONDS
+    while True:
+        try:
+            file = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() >= deadline:
+                reason = "it is a pipe that nothing reads, or a socket"
+                raise OSError(errno.ENXIO, reason, path) from None
+            time.sleep(0.01)
+            continue
+        if hasattr(os, "O_NONBLOCK"):
+            os.set_blocking(file, True)
+        return file
 
 
 @contextmanager
@@ -90,7 +122,7 @@ def write_atomically(path: str | os.PathLike[str], mode: str = "wb") -> Iterator
     """Open a file that takes the place of `path` when the block ends without an error.
 
     The content is synced to the disk before the old file is replaced. A pipe or device cannot be
-    replaced and is written directly.
+    replaced and is written directly; a pipe has to have a reader.
 
     Parameters
     ----------
@@ -103,15 +135,31 @@ def write_atomically(path: str | os.PathLike[str], mode: str = "wb") -> Iterator
     replaceable = final.is_file() or not final.exists()
     part = final.with_name(f"{final.name}.part") if replaceable else final
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    if replaceable:
+        part.unlink(missing_ok=True)  # of an earlier attempt, or a link to another file
+        mode = mode.replace("w", "x")
+    ours: os.stat_result | None = None
     try:
-        with part.open(mode, **text) as file:
+        with open(part, mode, opener=open_output, **text) as file:
+            ours = os.fstat(file.fileno())
             yield file
             file.flush()
             if replaceable:
                 os.fsync(file.fileno())
         if replaceable:
+            _check_same(part, ours)
             part.replace(final)
     except BaseException:
-        if replaceable:
-            part.unlink(missing_ok=True)
+        if replaceable and _is_same(part, ours):
+            part.unlink()
         raise
+
+
+def _is_same(path: Path, file: os.stat_result | None) -> bool:
+    """Whether a path leads to a file that was opened before."""
+    return file is not None and path.exists() and os.path.samestat(path.stat(), file)
+
+
+def _check_same(path: Path, file: os.stat_result) -> None:
+    if not _is_same(path, file):
+        raise OSError(errno.EBUSY, "another process writes it", str(path))

@@ -1,5 +1,6 @@
-"""Ctrl-C, also when a compiled kernel turns it into another exception, and requests to end."""
+"""Signals: Ctrl-C, also out of a compiled kernel, requests to end, and processes that stopped."""
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,20 @@ def plain_interrupts() -> Iterator[None]:
         if is_interrupt(error):
             raise KeyboardInterrupt from None
         raise
+
+
+def continue_stopped(process: int) -> bool:
+    """Let a child process that is stopped continue; return whether it wanted the terminal."""
+    if not hasattr(os, "waitid"):
+        return False
+    try:
+        stopped = os.waitid(os.P_PID, process, os.WSTOPPED | os.WNOHANG)
+    except ChildProcessError:  # it has ended
+        return False
+    if stopped is None:
+        return False
+    os.kill(process, signal.SIGCONT)
+    return stopped.si_status in (signal.SIGTTIN, signal.SIGTTOU)
 
 
 @contextmanager

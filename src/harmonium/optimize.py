@@ -23,7 +23,8 @@ from harmonium.options import FilePath, Options
 from harmonium.problems import check_problem, find_repair
 from harmonium.runs import Callback, Reason, Result, Runner, compile_kernels, default_stop
 from harmonium.runs.checkpoint import check_function, keep_checkpoint, load_runner
-from harmonium.runs.function import FunctionEvaluator, OnError, read_feasible
+from harmonium.runs.feasible import check_feasible, read_feasible
+from harmonium.runs.function import FunctionEvaluator, OnError
 from harmonium.runs.log import Log
 from harmonium.runs.noise import NoisyRunner
 from harmonium.seeds import check_seed
@@ -298,6 +299,7 @@ def _optimize(
     if initial is not None and variables is not None:
         initial = variables.read_rows(initial)
     initial = _check_initial(initial, space)
+    checking = check_feasible(initial, space, options.max_seconds)
     seed = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
     algorithm = options.make_algorithm(length)
     evaluator = FunctionEvaluator(
@@ -324,6 +326,7 @@ def _optimize(
             f"{length:,} bits are too many for {algorithm} in this memory; the model umda needs "
             "far less, or choose a smaller space"
         ) from None
+    runner.seconds = checking
     if options.checkpoint is not None:
         keep_checkpoint(runner, Path(options.checkpoint))
     compile_kernels(algorithm)
@@ -390,7 +393,4 @@ def _check_initial(initial: Any, space: Space) -> Bits:
     wrong = np.flatnonzero((repaired != bits).any(axis=1))
     if len(wrong):
         raise ValueError(f"row {wrong[0]} of initial {space.blame(bits[wrong[0]])}; correct it")
-    for number, row in enumerate(bits):
-        if not space.accepts(row):
-            raise ValueError(f"solution {number} of initial is not feasible; leave it out")
     return bits

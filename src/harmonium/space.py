@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
+from harmonium.clock import Check, no_check
 
 MAX_COUNTED_SOLUTIONS = 10**12
 
@@ -129,11 +130,19 @@ class Space:
         words = "1 one" if ones == 1 else f"{ones} ones"
         return f"has {words}, where `subset_size` says {self.fewest} to {self.most}"
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
-        """Draw random valid rows, shape (count, length)."""
-        rows = self._draw(count, rng)
-        for _ in range(MAX_DRAWS if self.feasible else 0):
-            wrong = [number for number, row in enumerate(rows) if not self.accepts(row)]
+    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+        """Draw random valid rows, shape (count, length).
+
+        `check` is called between two calls of `feasible`, and may raise.
+        """
+        rows, wrong = self._draw(count, rng), list(range(count))
+        for draw in range(MAX_DRAWS if self.feasible else 0):
+            drawn, wrong = wrong, []
+            for number in drawn:
+                if draw or number:
+                    check()
+                if not self.accepts(rows[number]):
+                    wrong.append(number)
             if not wrong:
                 break
             rows[wrong] = self._draw(len(wrong), rng)

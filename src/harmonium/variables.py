@@ -236,16 +236,22 @@ def _key(value: Any) -> Any:
 
 def _to_plain(variable: Variable) -> dict[str, Any]:
     values = variable.values
-    if isinstance(values, range):
-        return {"name": variable.name, "range": [values.start, values.stop, values.step]}
-    for value in values:
+    listed = () if isinstance(values, range) else values
+    for value in (variable.name, *listed):
         infinite = isinstance(value, float) and not math.isfinite(value)
-        if infinite or not isinstance(value, str | int | float | None):
+        if infinite or not isinstance(value, str | int | float | None) or _is_broken(value):
             raise TypeError(
                 f"{variable.name} has the value {_show(value)}, which a checkpoint cannot keep; "
                 "expected texts, finite numbers, True, False or None"
             )
+    if isinstance(values, range):
+        return {"name": variable.name, "range": [values.start, values.stop, values.step]}
     return {"name": variable.name, "values": list(values)}
+
+
+def _is_broken(value: object) -> bool:
+    """Whether a text is not Unicode, such as the name of a file that could not be decoded."""
+    return isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _from_plain(one: Mapping[str, Any]) -> Any:

@@ -111,6 +111,24 @@ def test_deeply_nested_toml_gets_one_line(text: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [".".join(["a"] * 2000) + " = 1", "[" + " . ".join(["'a b'", '"a\\"."'] * 1000) + "]"],
+    ids=["bare", "quoted"],
+)
+def test_a_key_of_many_parts_is_refused_before_it_is_parsed(text: str) -> None:
+    """The parser's memory grows with the square of their number."""
+    with pytest.raises(SpecError) as caught:
+        parse_study(text, "long.toml")
+    assert str(caught.value) == "long.toml: has a key of more than 8 parts; expected a few"
+
+
+def test_texts_and_comments_may_have_many_dots() -> None:
+    dots = ".".join("abc" * 20)
+    texts = f'description = """{dots}\n"{dots}"""\n# {dots}\n' + RUNS.format(problem="onemax")
+    assert parse_study(texts, "dots.toml").description.startswith("a.b.c.")
+
+
 def test_deep_keys_and_long_numbers_get_one_line() -> None:
     for text in ("a." * 3000 + "b = 1", "seed = " + "9" * 5000):
         with pytest.raises(SpecError, match=r"^deep\.toml: ") as caught:

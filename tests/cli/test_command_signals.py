@@ -3,6 +3,8 @@
 import os
 import shlex
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -84,6 +86,35 @@ def test_output_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch, mark: s
 
 def test_a_program_does_not_wait_for_the_terminal() -> None:
     assert make("read word; echo $((${#word} + 3))")(ROW) == 3.0
+
+
+def test_a_program_that_stops_itself_continues() -> None:
+    assert make("kill -STOP $$; echo 5", timeout=30.0)(ROW) == 5
+
+
+WANTS = """
+import os, pty, sys
+child, terminal = pty.fork()
+if child == 0:  # has a terminal
+    from harmonium.runs.command import parse_command
+    try:
+        parse_command("sh -c 'read x </dev/tty; echo {bits}'")([0, 1])
+    except RuntimeError as error:
+        print(error, flush=True)
+    os._exit(0)
+try:
+    while text := os.read(terminal, 1000):
+        os.write(1, text)
+except OSError:  # closed
+    pass
+"""
+
+
+def test_a_program_that_wants_the_terminal_is_ended() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", WANTS], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ended.stdout.strip() == "sh wants the terminal; programs do not have it"
 
 
 def test_stopped_programs_end_and_none_is_started(mark: str) -> None:

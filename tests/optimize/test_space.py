@@ -138,6 +138,10 @@ def test_without_any_feasible_row_there_is_one_clear_line() -> None:
             "solution 0 of initial is not feasible; leave it out",
         ),
         (
+            {"feasible": lambda values: np.ones(2)},
+            r"feasible returned a ndarray \(layers=.*\); expected True or False",
+        ),
+        (
             {"feasible": lambda values: values["wrong"]},
             r"feasible raised KeyError: 'wrong', .* \(layers=.*, bias=.*\); expected True or False",
         ),

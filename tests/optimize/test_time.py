@@ -244,3 +244,75 @@ def test_linkage_that_is_cut_short_is_learned_again(monkeypatch: pytest.MonkeyPa
         for one in (search, expected):
             one.tell(wanted, wanted @ np.arange(12) % 7)
     assert cuts > 100
+
+
+class SlowRule:
+    """A rule that takes a second a call, and holds unless two bits are alike."""
+
+    def __init__(self, time: FakeTime) -> None:
+        self.time, self.calls = time, 0
+
+    def __call__(self, row: NDArray[Any]) -> bool:
+        self.calls += 1
+        self.time.now += 1.0
+        return bool(row[0] != row[1])
+
+
+@pytest.mark.parametrize("model", ["umda", "auto"])
+def test_the_clock_is_read_between_two_calls_of_feasible(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time, path = FakeTime(monkeypatch), tmp_path / "run.ckpt"
+    rule = SlowRule(time)
+    options: dict[str, Any] = {"feasible": rule, "model": model, "seed": 1}
+    first = hm.maximize(weigh, LENGTH, max_seconds=30, checkpoint=path, **options)
+    assert (rule.calls, first.seconds, first.stopped_by) == (30, 30.0, "time")
+    assert first.calls > 5  # rows are evaluated as they are found feasible
+    result = hm.resume(path, weigh, feasible=rule, max_seconds=1e6, max_calls=100)
+    assert_same(result, hm.maximize(weigh, LENGTH, max_calls=100, **options))
+
+
+def test_rows_are_not_drawn_again_after_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time, path = FakeTime(monkeypatch), tmp_path / "run.ckpt"
+
+    def is_rare(row: NDArray[Any]) -> bool:
+        time.now += 1.0
+        return bool(row[:5].all())
+
+    options: dict[str, Any] = {"feasible": is_rare, "seed": 1}
+    with pytest.raises(hm.EvaluationError, match="max_seconds is 3, and no value arrived"):
+        hm.maximize(weigh, LENGTH, max_seconds=3, **options)
+    assert time.now == 3.0
+    hm.maximize(weigh, LENGTH, max_seconds=50, checkpoint=path, **options)
+    for seconds in range(60, 1000, 10):
+        result = hm.resume(path, weigh, feasible=is_rare, max_seconds=seconds)
+        assert result.seconds <= seconds + 1  # `resume` has tried the best row
+    result = hm.resume(path, weigh, feasible=is_rare, max_seconds=1e6, max_calls=200)
+    assert_same(result, hm.maximize(weigh, LENGTH, max_calls=200, **options))
+
+
+def test_known_solutions_are_checked_in_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = SlowRule(FakeTime(monkeypatch))
+    known = np.tile(np.eye(2, LENGTH, dtype=np.uint8), (50, 1))
+    with pytest.raises(hm.EvaluationError, match="max_seconds is 7, and no value arrived"):
+        hm.maximize(weigh, LENGTH, feasible=rule, initial=known, max_seconds=7, seed=1)
+    assert rule.calls == 7
+
+
+def test_the_clock_is_read_while_failing_rows_of_a_batch_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    time, calls = FakeTime(monkeypatch), list[int]()
+
+    def fail(bits: NDArray[Any]) -> Any:
+        calls.append(len(bits))
+        time.now += 0.001 if len(calls) < 3 else 5.0
+        if len(calls) > 2:
+            raise ValueError("too large")
+        return bits.sum(axis=1)
+
+    options: dict[str, Any] = {"batch": True, "on_error": "worst", "population": 500, **FAST}
+    result = hm.maximize(fail, LENGTH, max_seconds=20, **options)
+    assert (result.stopped_by, time.now) == ("time", 20.002)

@@ -252,6 +252,23 @@ def test_an_engine_abandons_its_trials_when_its_block_fails(tmp_path: Path) -> N
     assert not is_alive(pid)
 
 
+def test_workers_that_cannot_be_started_leave_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, before = multiprocessing.context.SpawnProcess.start, multiprocessing.active_children()
+    begun: list[object] = []
+
+    def start_one(process: multiprocessing.context.SpawnProcess) -> None:
+        if begun:
+            raise OSError(24, "Too many open files")
+        begun.append(process)
+        start(process)
+
+    monkeypatch.setattr("multiprocessing.context.SpawnProcess.start", start_one)
+    words = "2 workers cannot be started: Too many open files; use fewer"
+    with pytest.raises(SpecError, match=words), open_engine("processes", 2, None):
+        pass
+    assert set(multiprocessing.active_children()) == set(before)
+
+
 def test_all_cores_are_those_this_process_may_use() -> None:
     assert 1 <= count_cores() <= (os.cpu_count() or 1)
 

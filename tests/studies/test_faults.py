@@ -1,15 +1,17 @@
 """Engines and workers that answer wrongly: nothing wrong is stored, and tables stay the same."""
 
+import ctypes
 import gc
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import pytest
 from msgspec.structs import replace
 
 from harmonium.studies import Store, parse_study
+from harmonium.studies.channel import Channel, pack
 from harmonium.studies.driver import Driver, bind, read_rows
 from harmonium.studies.engines import Engine, Processes, WorkerDied, open_engine
 from harmonium.studies.export import list_rows
@@ -168,26 +171,94 @@ def test_a_worker_survives_whatever_a_call_raises(
 
 
 def send_first(message: object) -> None:
-    """Send something over the pipe of this worker, before the true answer."""
+    """Send something over the channel of this worker, before the true answer."""
     for one in gc.get_objects():
-        if isinstance(one, Connection) and not one.closed:
-            one.send(message)
+        if isinstance(one, Channel):
+            one.send(0, pack(message))
+
+
+def write_everywhere(junk: bytes) -> None:
+    """Write into every file but the standard streams; run by a worker."""
+    spared = resource_tracker.getfd()  # it would print tracebacks
+    for number in {*range(3, 64)} - {spared}:
+        with suppress(OSError):
+            os.write(number, junk)
 
 
 @pytest.mark.parametrize(
-    ("message", "why"),
-    [((0, True, "stale"), "an answer to another call"), (17, "an answer that cannot be read")],
-    ids=["stale", "garbage"],
+    ("call", "argument", "why"),
+    [
+        (send_first, (True, "stale"), "an answer to another call"),
+        (send_first, 17, "an answer that cannot be read"),
+        (write_everywhere, b"x", "an answer that cannot be read"),
+        (write_everywhere, b"\0\0\4\0" + b"a message of 1 KB", "an answer that cannot be read"),
+        (write_everywhere, b"\xff" * 4 + b"\x10" * 8, "an answer that cannot be read"),
+    ],
+    ids=["stale", "garbage", "a byte", "a short length", "a huge length"],
 )
 def test_a_worker_that_sends_something_else_is_replaced(
-    message: object, why: str, worker: Processes, monkeypatch: pytest.MonkeyPatch
+    call: Callable[[object], None],
+    argument: object,
+    why: str,
+    worker: Processes,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("harmonium.studies.processes._ATTEMPTS", 1)
     before = worker.submit(os.getpid).result(PATIENCE)
-    error = worker.submit(send_first, message).exception(PATIENCE)
+    error = worker.submit(call, argument).exception(PATIENCE)
     assert isinstance(error, WorkerDied)
     assert str(error) == f"the worker died 1 times, the last time after {why}"
     assert worker.submit(os.getpid).result(PATIENCE) != before
+
+
+def stop(value: int) -> int:
+    """Stop this process; run by a worker."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return value
+
+
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="needs waitid")
+def test_a_worker_that_is_stopped_continues(worker: Processes) -> None:
+    process = worker.submit(os.getpid).result(PATIENCE)
+    assert worker.submit(stop, 7).result(PATIENCE) == 7
+    assert worker.submit(os.getpid).result(PATIENCE) == process
+
+
+def leave_a_child(begun: Path) -> None:
+    """End this process, but not a child that has all its files; run by a worker."""
+    child = ctypes.CDLL(None).fork()  # runs no hooks of Python
+    if child:
+        begun.write_text(str(child), encoding="ascii")
+        os._exit(9)
+    time.sleep(2 * PATIENCE)
+    os._exit(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_worker_that_has_died_is_replaced_though_its_child_holds_the_channel(
+    worker: Processes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("harmonium.studies.processes._ATTEMPTS", 1)
+    begun = tmp_path / "child"
+    error = worker.submit(leave_a_child, begun).exception(PATIENCE)
+    os.kill(int(begun.read_text(encoding="ascii")), signal.SIGKILL)
+    assert str(error) == "the worker died 1 times, the last time with exit code 9"
+    assert worker.submit(abs, -7).result(PATIENCE) == 7
+
+
+def test_a_call_fails_if_its_worker_cannot_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with Processes(1) as executor:
+        with monkeypatch.context() as patch:
+            patch.setattr("multiprocessing.context.SpawnProcess.start", refuse)
+            error = executor.submit(os._exit, 3).exception(PATIENCE)
+        assert str(error) == (
+            "the worker died 3 times, the last time and could not be replaced: "
+            "[Errno 11] Resource temporarily unavailable"
+        )
+        assert executor.submit(abs, -7).result(PATIENCE) == 7
 
 
 def close_files() -> None:
@@ -195,7 +266,7 @@ def close_files() -> None:
     os.closerange(3, 256)
 
 
-def test_a_worker_whose_pipe_is_closed_by_a_call_ends_quietly(
+def test_a_worker_whose_files_are_closed_by_a_call_ends_quietly(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("harmonium.studies.processes._ATTEMPTS", 1)
@@ -238,7 +309,7 @@ if __name__ == "__main__":
 """
 
 
-def test_what_a_worker_prints_never_enters_its_pipe(tmp_path: Path) -> None:
+def test_what_a_worker_prints_never_enters_its_channel(tmp_path: Path) -> None:
     """Without standard streams, the first files that are opened have their numbers."""
     script = tmp_path / "closed.py"
     script.write_text(CLOSED, encoding="utf-8")

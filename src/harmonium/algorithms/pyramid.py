@@ -39,7 +39,7 @@ from harmonium.models import MODELS, read_linkage, with_check
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 
-Stage = Literal["start", "climb", "mix", "shake"]
+Stage = Literal["start", "climb", "mix", "shake", "draw"]
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,9 @@ class PyramidSearch(Search):
 
     def _advance(self) -> None:
         """Go on to the next stage: all walkers have finished this one."""
-        if self.stage == "start":
+        if self.stage == "draw":
+            self._begin_round()
+        elif self.stage == "start":
             self.stage = "climb"
             self._walkers.active[:] = True
         elif self.stage == "climb":
@@ -198,7 +200,7 @@ class PyramidSearch(Search):
         else:
             if self.stage == "shake" and self._champion.end():
                 self._add(len(self.levels) - 1, self._champion.bits[None])
-            self._begin_round()
+            self.stage = "draw"  # a stage of its own: it may be cut short, and is then repeated
 
     def _is_stuck(self) -> bool:
         """Count the newcomers that ended at the best; return whether none has improved it."""
@@ -220,7 +222,7 @@ class PyramidSearch(Search):
         more = last + 1 if has_plateaus(self._evidence) else 2 * last
         count = max(first, min(more, most))
         rng = self.rng("newcomers", self.round)
-        bits, fitness = self.space.sample(count, rng), np.full(count, -np.inf)
+        bits, fitness = self.space.sample(count, rng, self.clock.check), np.full(count, -np.inf)
         known, self._known = self._known[:count], self._known[count:]
         for number, (row, value) in enumerate(known):
             bits[number], fitness[number] = row, value

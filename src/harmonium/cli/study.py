@@ -14,7 +14,7 @@ from harmonium.cli.options import EngineOption, SchedulerOption, StoreArgument, 
 from harmonium.cli.study_tables import describe_progress, show_failures, show_study
 from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
-from harmonium.files import write_atomically
+from harmonium.files import open_at_once, write_atomically
 from harmonium.format import escape
 from harmonium.interrupts import ends_as_interrupts
 from harmonium.specs import SpecError
@@ -200,7 +200,7 @@ def check_store(path: Path) -> None:
         raise StoreError(f"{path}: there is no such store; `harmonium study run` makes one")
     if not path.is_file():
         return  # opening it raises the error
-    with path.open("rb") as file:
+    with open(path, "rb", opener=open_at_once) as file:
         start = file.read(16)
     if start != b"SQLite format 3\0":
         meant = path.with_suffix(".db")

@@ -50,7 +50,7 @@ def evaluate(
 ) -> tuple[float, Any]:
     """Call a function for rows; return the seconds it took, and its values or failures.
 
-    No row is begun after the deadline but the first; a batch is one call.
+    No call is begun after the deadline but the first; values of rows that are left are missing.
 
     Of one row the function gets integers, which can be subtracted and multiplied at will. With
     `split` a batch that raises is halved until those rows are found that do it.
@@ -58,7 +58,7 @@ def evaluate(
     started = time.perf_counter()
     answers: Any
     if batch:
-        answers = evaluate_batch(function, bits, split)
+        answers = evaluate_batch(function, bits, split, deadline)
     else:
         answers = []
         for row in bits.astype(np.int64):
@@ -76,15 +76,21 @@ def evaluate_row(function: Function, row: Row) -> Any:
         return _make_failure(error)
 
 
-def evaluate_batch(function: Function, bits: Bits, split: bool = False) -> Any:
+def evaluate_batch(
+    function: Function, bits: Bits, split: bool = False, deadline: float = math.inf
+) -> Any:
     """Call a function for all rows at once; return its values, or a failure for each row."""
     rows = len(bits)
     try:
         answers = np.asarray(function(bits.copy()))
     except Exception as error:  # noqa: BLE001  # the user's: part of the answer
         if split and rows > 1:
-            halves = bits[: rows // 2], bits[rows // 2 :]
-            return [value for half in halves for value in evaluate_batch(function, half, split)]
+            parts: list[Any] = []
+            for half in (bits[: rows // 2], bits[rows // 2 :]):
+                if deadline < math.inf and time.perf_counter() >= deadline:
+                    break
+                parts += list(evaluate_batch(function, half, split, deadline))
+            return parts
         failure = _make_failure(error)
         if rows > 1:
             failure = replace(failure, words=f"{failure.words} for {rows} rows", rows=rows)

@@ -72,7 +72,8 @@ class Caller:
                 if first and _is_past(deadline):
                     raise TimeUp
                 seconds, answers = evaluate(self.function, chunk, self.batch, self.split, deadline)
-                yield first, seconds, answers
+                if len(answers):
+                    yield first, seconds, answers
                 if len(answers) < len(chunk):
                     raise TimeUp
         else:

@@ -13,7 +13,8 @@ from harmonium.algorithms import ALGORITHMS
 from harmonium.format import one_line
 from harmonium.registry import check_findable
 from harmonium.runs.distinct import Distinct
-from harmonium.runs.function import FunctionEvaluator, read_feasible
+from harmonium.runs.feasible import read_feasible
+from harmonium.runs.function import FunctionEvaluator
 from harmonium.runs.log import warn_unwritten
 from harmonium.runs.noise import NoisyRunner
 from harmonium.runs.runner import Runner

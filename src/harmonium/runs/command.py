@@ -14,6 +14,7 @@ from typing import IO
 
 from harmonium.bits import Bits
 from harmonium.format import one_line
+from harmonium.interrupts import continue_stopped
 from harmonium.specs import SpecError
 
 MAX_OUTPUT_BYTES = 10_000_000
@@ -157,16 +158,17 @@ class Command:
         A process that it has started may keep its output open, so both are looked at.
         """
         deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
-        while process.poll() is None and any(output.is_open for output in outputs):
-            if time.monotonic() >= deadline:
+        while process.poll() is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
                 return False
+            if continue_stopped(process.pid):
+                raise RuntimeError(f"{self.words[0]} wants the terminal; programs do not have it")
             for output in outputs:
-                output.join(min(LOOK_SECONDS, max(0.0, deadline - time.monotonic())))
-        left = None if deadline == math.inf else max(0.0, deadline - time.monotonic())
-        try:
-            process.wait(left)
-        except subprocess.TimeoutExpired:
-            return False
+                output.join(min(LOOK_SECONDS, left))
+            if not any(output.is_open for output in outputs):
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(min(LOOK_SECONDS, left))
         end_group(process)
         for output in outputs:
             output.join(OUTPUT_SECONDS)

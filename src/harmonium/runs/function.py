@@ -3,14 +3,14 @@
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits, Fitness, format_bits
+from harmonium.bits import Bits, Fitness
 from harmonium.clock import TimeUp
 from harmonium.problems import read_bound
 from harmonium.runs.answers import (
@@ -25,6 +25,7 @@ from harmonium.runs.answers import (
 from harmonium.runs.cache import Cache, make_keys
 from harmonium.runs.calling import Caller
 from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator, Unfinished
+from harmonium.runs.feasible import name_bits
 from harmonium.space import Feasible
 from harmonium.variables import NamedFunction, Variables
 from harmonium.warn import warn
@@ -94,6 +95,8 @@ class FunctionEvaluator(Evaluator):
         """Time spent inside the function, wherever it ran."""
         self.elapsed = 0.0
         """Time on the clock spent waiting for values."""
+        self.checked, self.checking = 0, 0.0
+        """Calls of `feasible` in this process, and the time they took."""
         self._warned = False
         self._last_failure = ""
         self._unfinished: Unfinished | None = None
@@ -118,25 +121,53 @@ class FunctionEvaluator(Evaluator):
 
     def look_up(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
-        allowed = None if self.feasible is None else self._find_allowed(bits)
-        if allowed is None or allowed.all():
+        if self.feasible is None:
             return self._look_up(bits)
-        fitness = np.full(len(bits), np.nan)
-        if allowed.any():
-            fitness[allowed] = self._look_up(bits[allowed])
+        fitness, done = np.full(len(bits), np.nan), np.zeros(len(bits), np.bool_)
+        checked = 0
+        try:
+            while checked < len(bits):
+                allowed = self._find_allowed(bits[checked : checked + self._count_checkable()])
+                places = checked + np.flatnonzero(allowed)
+                checked += len(allowed)
+                if len(places):
+                    fitness[places] = self._look_up(bits[places])
+                    done[places] = True
+        except BaseException:
+            if (part := self._unfinished) is not None:
+                fitness[places], done[places] = part.fitness, part.done
+            self._unfinished = Unfinished(bits, done, fitness)
+            raise
         return fitness
+
+    def _count_checkable(self) -> int:
+        """Return how many rows to check before those that are feasible are evaluated."""
+        if self.deadline == math.inf:
+            return sys.maxsize
+        if not (self.checked and self.calls):
+            return 1
+        cost = self.checking / self.checked + self.elapsed / self.calls
+        left = (self.deadline - time.perf_counter()) / 2  # to have some for what comes after
+        return max(1, int(left / cost)) if cost else sys.maxsize
 
     def _find_allowed(self, bits: Bits) -> NDArray[np.bool_]:
         """Return which rows are known or feasible; raise if none ever was."""
         assert self.feasible is not None  # noqa: S101  # called only then
         keys, known = make_keys(bits), self.cache.values
-        allowed = np.array(
-            [key in known or self.feasible(row) for key, row in zip(keys, bits, strict=True)]
-        )
-        new = [keys[place] for place in np.flatnonzero(~allowed)]
-        self.infeasible += len(new)
-        if self.cached:
-            self.cache.update(new, [np.nan] * len(new))
+        allowed = np.ones(len(bits), np.bool_)
+        for place, key in enumerate(keys):
+            if key in known:
+                continue
+            started = time.perf_counter()
+            if started >= self.deadline and self.checked:
+                raise TimeUp
+            allowed[place] = self.feasible(bits[place])
+            self.checked += 1
+            self.checking += time.perf_counter() - started
+            if not allowed[place]:
+                self.infeasible += 1
+                if self.cached:
+                    self.cache.put(key, np.nan)
         if self.infeasible >= MAX_FIRST_INFEASIBLE and self.best == -np.inf:
             raise self.all_failed_error(self.infeasible)
         return allowed
@@ -337,7 +368,7 @@ class FunctionEvaluator(Evaluator):
 
     def _explain(self, value: Any, wrong: str, row: Bits, place: int, of: int) -> EvaluationError:
         failure = value if isinstance(value, Failure) else Failure(wrong)
-        what = _name_bits(row) if self.variables is None else self.variables.describe(row)
+        what = name_bits(row) if self.variables is None else self.variables.describe(row)
         where = "" if failure.rows else f" (row {place} of {of}, {what})"
         reason = f"the function {wrong}{where}; {failure.expected}"
         error = EvaluationError(reason, self._choose_hint(value))
@@ -366,27 +397,3 @@ class FunctionEvaluator(Evaluator):
             f"an evaluation takes {spent / rows * 1e6:.0f} µs, but {elapsed / rows * 1e6:.0f} µs "
             "through the executor; without it the search would be faster"
         )
-
-
-def read_feasible(
-    feasible: Callable[[Any], object] | None, variables: Variables | None
-) -> Feasible | None:
-    """Return a function of a row that calls the user's, with a dict if there are variables."""
-    if feasible is None:
-        return None
-    named = feasible if variables is None else NamedFunction(feasible, variables)
-
-    def accepts(row: Bits) -> bool:
-        answer = evaluate_row(named, row.astype(np.int64))
-        if isinstance(answer, Failure):
-            what = _name_bits(row) if variables is None else variables.describe(row)
-            raise EvaluationError(f"feasible {answer.words} ({what}); expected True or False")
-        return bool(answer)
-
-    return accepts
-
-
-def _name_bits(row: Bits) -> str:
-    if len(row) <= 100:
-        return f"the bits {format_bits(row)}"
-    return f"the bits {format_bits(row[:60])}… ({len(row):,}; error.x has them all)"

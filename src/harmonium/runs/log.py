@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from harmonium.files import FileRefusedError, read_regular
+from harmonium.files import FileRefusedError, open_output, read_regular
 from harmonium.warn import warn
 
 MAX_BYTES = 1_000_000_000
@@ -20,7 +20,7 @@ class Log:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
-        self._file = self._path.open("ab", buffering=0)
+        self._file = open(path, "ab", buffering=0, opener=open_output)  # noqa: SIM115  # see close
 
     def rewind(self, seen: Place, seed: int) -> None:
         """Drop the lines of this search after a place, as they are written again; keep others."""

@@ -55,7 +55,8 @@ class Scout:
 
     def __init__(self, space: Space, seed: int) -> None:
         self.space, self.seed = space, seed
-        bounded = space.fewest > 0 or space.most < space.length or bool(space.groups)
+        bounded = space.fewest > 0 or space.most < space.length or space.feasible is not None
+        bounded = bounded or bool(space.groups)
         possible = not bounded and limits.MIN_LENGTH <= space.free.sum() <= limits.MAX_LENGTH
         self.stage: Stage = "watch" if possible else "done"
         self.rows = Rows(space.length)
@@ -331,11 +332,8 @@ class Scout:
     def save(self) -> Snapshot:
         """Return the state."""
         facts = {name: getattr(self, name) for name in _FACTS}
-        arrays = {
-            "neighbors": self.neighbors,
-            "last_row": self._last_row,
-            "last_value": np.array(self._last_value),
-        }
+        value = np.array(self._last_value)
+        arrays = {"neighbors": self.neighbors, "last_row": self._last_row, "last_value": value}
         snapshot = Snapshot(facts, arrays)
         snapshot.optional("candidate", self.candidate)
         if self._rough is not None:

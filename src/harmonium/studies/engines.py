@@ -112,7 +112,11 @@ def _open_serial() -> Iterator[Engine]:
 
 @contextmanager
 def _open_processes(workers: int) -> Iterator[Engine]:
-    executor = Processes(workers)
+    try:
+        executor = Processes(workers)
+    except OSError as error:  # too many processes or files
+        words = f"{workers} workers cannot be started: {error.strerror}; use fewer"
+        raise SpecError(words) from error
     try:
         yield Engine(executor, lambda: workers, executor.kill)
         executor.shutdown(wait=True, cancel_futures=True)

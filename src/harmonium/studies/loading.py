@@ -24,8 +24,18 @@ Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_LENGTH)]
 Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
 Positive = Annotated[int, Meta(ge=1)]
 
-MAX_BYTES = 10_000_000
-"""Size up to which a study file is read."""
+MAX_BYTES = 1_000_000
+"""Size up to which a study file is read; its parser takes far more memory than that."""
+
+MAX_KEY_PARTS = 8
+"""Parts of a dotted key; the memory of the parser grows with their square."""
+
+_OPAQUE = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
+)
+"""Texts and comments of TOML."""
+
+_LONG_KEY = re.compile(rf"(?<![\w-])[\w-]+(?:[ \t]*\.[ \t]*[\w-]+){{{MAX_KEY_PARTS}}}")
 
 
 class ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,6 +132,8 @@ def load_study(path: str | Path) -> Study:
 def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Make the study of a TOML text; `file` is its name in errors."""
     loader = _Loader(file)
+    if _LONG_KEY.search(_OPAQUE.sub("x", text)):
+        raise SpecError(f"{file}: has a key of more than {MAX_KEY_PARTS} parts; expected a few")
     try:
         plain = tomllib.loads(text)
         top = loader.read_top(plain)

@@ -1,19 +1,23 @@
-"""Worker processes, each fed by a thread over a pipe, and replaced when it dies."""
+"""Worker processes, each fed by a thread over a socket, and replaced when it dies."""
 
 import itertools
 import multiprocessing
 import os
 import queue
 import signal
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
-from pickle import PicklingError
+from multiprocessing.connection import wait
 from typing import Any, ParamSpec, TypeVar, cast
+
+from harmonium.interrupts import continue_stopped
+from harmonium.studies.channel import TOKEN_BYTES, Channel, pack, unpack
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +54,15 @@ class Processes(Executor):
         self._closed = False
         self._numbers = itertools.count(1)
         _open_standard_streams()
-        self._workers = [_Worker() for _ in range(workers)]
+        self._workers: list[_Worker] = []
+        try:
+            for _ in range(workers):
+                self._workers.append(_Worker())
+        except BaseException:
+            self.kill()
+            for worker in self._workers:
+                worker.end()
+            raise
         self._threads = [
             threading.Thread(target=self._feed, args=(worker,), daemon=True)
             for worker in self._workers
@@ -107,10 +119,7 @@ class Processes(Executor):
                 done, value = worker.call(job)
             except (EOFError, OSError, _WrongAnswer) as error:
                 if not self._killed.is_set():
-                    code = worker.kill()
-                    wrong = isinstance(error, _WrongAnswer)
-                    end = str(error) if wrong else f"with exit code {code}"
-                    worker.start()
+                    end = self._replace(worker, error)
                 if self._killed.is_set():
                     worker.kill()  # the new one, too
                     job.future.set_exception(WorkerDied("killed"))
@@ -127,6 +136,14 @@ class Processes(Executor):
         words = f"the worker died {_ATTEMPTS} times, the last time {end}"
         job.future.set_exception(WorkerDied(words))
 
+    def _replace(self, worker: "_Worker", error: Exception) -> str:
+        """Replace a worker after an error; return how it ended, in words."""
+        try:
+            code = worker.replace()
+        except OSError as failure:  # too many processes or files
+            return f"and could not be replaced: {failure}"
+        return str(error) if isinstance(error, _WrongAnswer) else f"with exit code {code}"
+
 
 @dataclass(frozen=True)
 class _Job:
@@ -138,7 +155,7 @@ class _Job:
 
 
 class _Worker:
-    """A process and the pipe to it."""
+    """A process and the channel to it."""
 
     def __init__(self) -> None:
         self.start()
@@ -146,18 +163,24 @@ class _Worker:
     def start(self) -> None:
         """Start the process in a new interpreter, so that no thread or lock is inherited."""
         context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs,), daemon=True)
-        with no_interrupts():
-            process.start()
+        ours, theirs = socket.socketpair()
+        token = os.urandom(TOKEN_BYTES)
+        self._channel, self._ended = Channel(ours, token, self._look), False
+        process = context.Process(target=_work, args=(theirs, token), daemon=True)
+        try:
+            with theirs, no_interrupts():
+                process.start()
+        except BaseException:
+            ours.close()
+            raise
         self._process = process  # only now: another thread may kill it at any time
-        theirs.close()
 
     def call(self, job: _Job) -> tuple[bool, Any]:
         """Make a call; return whether it succeeded, and what it returned or raised."""
-        self._pipe.send((job.number, job.fn, job.args, job.kwargs))
+        self._channel.send(job.number, pack((job.fn, job.args, job.kwargs)))
         try:
-            number, done, value = self._pipe.recv()
+            number, payload = self._channel.receive()
+            done, value = unpack(payload)
         except (EOFError, OSError):
             raise
         except Exception as error:
@@ -167,51 +190,84 @@ class _Worker:
         return done, value
 
     def end(self) -> None:
-        """Close the pipe and wait for the process to end."""
-        self._pipe.close()
-        self._process.join(timeout=5)
+        """Close the channel and wait for the process to end."""
+        self._channel.close()
+        self._await_end(5.0)
         self.kill()
 
+    def replace(self) -> int | None:
+        """End the process, start another, and return the exit code of the first."""
+        code = self.kill()
+        self._channel.close()
+        self.start()
+        return code
+
     def kill(self) -> int | None:
-        """End the process now; return its exit code."""
-        self._process.join(timeout=0.1)  # to report the exit code of one that died
+        """End the process now; return its exit code. Another thread may be waiting for it."""
+        self._await_end(0.1)  # to report the exit code of one that died
         self._process.kill()
         self._process.join()
         return self._process.exitcode
 
+    def _await_end(self, seconds: float) -> None:
+        """Wait for the process to end; `join` would believe a pipe that a trial can write to."""
+        deadline = time.monotonic() + seconds
+        while self._process.exitcode is None and time.monotonic() < deadline:
+            time.sleep(0.005)
 
-def _work(pipe: Connection) -> None:
-    """Make calls until the pipe closes: the main loop of a worker process.
+    def _look(self) -> None:
+        """Raise if the process had ended at the last look; let one that is stopped continue.
 
-    If a call forks, its child process loses the pipe, and ends when the call returns in it.
+        The channel alone does not tell: a child of the process may have it, too.
+        """
+        if self._ended:
+            raise EOFError
+        self._ended = self._process.exitcode is not None
+        if not self._ended:
+            continue_stopped(cast("int", self._process.pid))
+
+
+def _work(end: socket.socket, token: bytes) -> None:
+    """Make calls until the channel closes: the main loop of a worker process.
+
+    If a call forks, its child process loses the channel, and ends when the call returns in it.
     """
     _ignore_interrupts()
+    channel = Channel(end, token)
     process = os.getpid()
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=pipe.close)
+        os.register_at_fork(after_in_child=channel.close)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
     while True:
         try:
-            number, fn, args, kwargs = pipe.recv()
+            number, payload = channel.receive()
         except (EOFError, OSError):
             return
-        try:
-            answer = (number, True, fn(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001  # sent to the caller
-            answer = (number, False, error)
-        except BaseException as error:  # noqa: BLE001  # it would end the caller too
-            answer = (number, False, RuntimeError(f"{type(error).__name__}: {error}"))
+        answer = _answer(payload)
         if os.getpid() != process:
             os._exit(0)
         try:
-            pipe.send(answer)
-        except (TypeError, AttributeError, ValueError, PicklingError) as error:
-            words = f"the result cannot be sent between processes: {error}"
-            pipe.send((number, False, RuntimeError(words)))
-        except OSError:  # the call has closed the pipe, or the driver has ended
+            channel.send(number, answer)
+        except OSError:  # the call has closed the channel, or the driver has ended
             os._exit(1)
+
+
+def _answer(payload: bytes) -> bytes:
+    """Make a call; return whether it succeeded, and what it returned or raised."""
+    try:
+        fn, args, kwargs = unpack(payload)
+        answer = (True, fn(*args, **kwargs))
+    except Exception as error:  # noqa: BLE001  # sent to the caller
+        answer = (False, error)
+    except BaseException as error:  # noqa: BLE001  # it would end the caller too
+        answer = (False, RuntimeError(f"{type(error).__name__}: {error}"))
+    try:
+        return pack(answer)
+    except Exception as error:  # noqa: BLE001  # whatever the result does when it is pickled
+        words = f"the result cannot be sent between processes: {error}"
+        return pack((False, RuntimeError(words)))
 
 
 def _open_standard_streams() -> None:
