@@ -100,7 +100,7 @@ def test_share_of_interacting_bits_is_estimated_from_effects() -> None:
                 flipped = row.copy()
                 flipped[bit] ^= 1
                 change = function(flipped[None]) - function(row[None])
-                effects.add(row[None], flipped[None], change)
+                effects.add(row[None].copy(), flipped[None], change)
                 row[other] ^= 1
         share, observed = effects.estimate_share(1e-9)
         assert observed >= 200
