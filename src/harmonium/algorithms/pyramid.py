@@ -50,7 +50,7 @@ class Pyramid(Algorithm):
     ----------
     newcomers : int
         Maximum number of newcomers that climb and mix in step: the rows of one batch. The first
-        round has one, the next one more, and so on.
+        round has one, each later one twice as many, or one more on plateaus.
     first_newcomers : int
         Number of newcomers in the first round; for executors with many workers.
     linkage : str
