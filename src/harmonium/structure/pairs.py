@@ -16,8 +16,8 @@ from harmonium.jit import jit_fast
 from harmonium.structure.polynomial import Polynomial
 from harmonium.structure.records import Effects, Integers, Numbers, Rows
 
-PATH_STEPS, LAST_PRICE = 5, 1e-2
-"""Prices of the path, from the highest that changes anything down to this share of it."""
+PRICES = (0.025, 0.01)
+"""Prices on coefficients, one after the other, as shares of the highest that changes anything."""
 
 ROUNDS, SWEEPS = 4, 12
 """How often at most the pairs are chosen that a price lets change, and how often those are improved
@@ -222,10 +222,7 @@ def _lower(
 
 
 def fit_pairs(design: Design, start: PairFit | None = None) -> PairFit:
-    """Fit coefficients with as few pairs as explain the effects.
-
-    It may start from a fit to fewer effects, and then takes only the last steps of the path.
-    """
+    """Fit coefficients with as few pairs as explain the effects, from a fit to fewer effects."""
     length = len(design.first) - 1
     zero = PairFit(np.zeros(length), np.zeros((length, length)))
     singles, pairs = zero if start is None else (start.singles.copy(), start.pairs.copy())
@@ -236,8 +233,8 @@ def fit_pairs(design: Design, start: PairFit | None = None) -> PairFit:
     if highest <= 0.0:
         return PairFit(singles, pairs)
     price, flat = 0.0, np.ones((length, length))
-    for step in range(1 if start is None else PATH_STEPS - 1, PATH_STEPS + 1):
-        price = highest * LAST_PRICE ** (step / PATH_STEPS)
+    for share in PRICES:
+        price = highest * share
         _lower(design, residual, singles, pairs, flat * price, price * 1e-2)
     strong = np.abs(pairs).max() * 0.1
     if strong == 0.0:
