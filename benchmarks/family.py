@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 from points import RESULTS, fill, read_table
-from reproduction import write_table
+from reproduction_export import write_table
 
 from harmonium.environment import describe_environment
 from harmonium.reports.theme import style_algorithms

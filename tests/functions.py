@@ -137,7 +137,7 @@ def timeless(result: hm.Result) -> dict[str, Any]:
     """Return everything of a result that does not depend on the clock."""
     plain = result.to_dict()
     del plain["seconds"], plain["cpu_seconds"]
-    return {**plain, "trace": [row._asdict() for row in result.trace]}
+    return {**plain, "trace": [vars(row) for row in result.trace]}
 
 
 def assert_same(result: hm.Result, expected: hm.Result) -> None:

@@ -265,10 +265,12 @@ def test_text_of_the_user_is_never_read_as_markup() -> None:
 def test_an_interrupted_command_keeps_what_is_finished_and_exits_1() -> None:
     with running(None, "solve", *QUICK, "--runs", "100000", "--json") as process:
         assert process.stdout is not None
+        assert process.stderr is not None
         first = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=60)
-    assert process.returncode == 1
+        # Not `communicate`: it leaves out lines that `readline` has buffered.
+        rest, errors = process.stdout.read(), process.stderr.read()
+    assert process.wait(timeout=60) == 1
     finished = [json.loads(line) for line in (first + rest).splitlines()]
     told = re.search(r"interrupted after (\d+) of 100000 runs", errors)
     assert told

@@ -56,7 +56,7 @@ def test_a_small_space_is_repeated_when_it_is_known() -> None:
 def test_other_parameters_are_drawn_at_random() -> None:
     def function(trial: optuna.Trial) -> float:
         extra = trial.suggest_int("extra", 0, 5) if trial.number % 2 else 0
-        return score(trial) - trial.suggest_float("x", 0.0, 1.0) - extra
+        return score(trial) - 0.1 * (trial.suggest_float("x", 0.0, 1.0) + extra)
 
     study = optimize(function, 80, direction="maximize")
     assert study.best_params["kind"] == "b"

@@ -119,7 +119,7 @@ def test_short_traces(result: Result, steps: int, tmp_path: Path) -> None:
 
 def test_a_given_population_and_values_that_are_not_finite(tmp_path: Path) -> None:
     result = maximize(count_ones, 12, seed=1, population=20, model="umda")
-    rows = [row._replace(mean=math.inf, best=5.0) for row in result.trace]
+    rows = [replace(row, mean=math.inf, best=5.0) for row in result.trace]
     odd = replace(result, trace=tuple(rows), best_found_by=None)
     document = read_page(odd, tmp_path)
     assert "none: the best is an initial solution" in document.page

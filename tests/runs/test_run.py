@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -42,7 +43,7 @@ def flat(bits: Bits) -> Fitness:
 
 
 def without_times(result: Result) -> dict[str, Any]:
-    shown = result.to_dict() | {"trace": [row._asdict() for row in result.trace]}
+    shown = result.to_dict() | {"trace": [asdict(row) for row in result.trace]}
     del shown["cpu_seconds"], shown["seconds"]
     return shown
 

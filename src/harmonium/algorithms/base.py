@@ -2,9 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -24,7 +23,8 @@ Learned = Literal["proven", "found"]
 """How the best row of a learned function is known: no other is better, or none was found."""
 
 
-class Status(NamedTuple):
+@dataclass
+class Status:
     """What a search reports of itself; a value that it does not have is none.
 
     Examples
@@ -52,7 +52,7 @@ class Status(NamedTuple):
     """How the best row of the function is known; none unless the function was learned."""
     repairs: int = 0
     """Rows that were changed to be valid."""
-    facts: Mapping[str, float] = MappingProxyType({})
+    facts: Mapping[str, float] = field(default_factory=dict)
     """Numbers by label for traces and reports: epochs, edges, error."""
 
 

@@ -141,7 +141,7 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
             "counts": {name: getattr(evaluator, name) for name in _EVALUATOR_COUNTS},
             "tally": {name: getattr(tally, name) for name in _TALLY_COUNTS},
             "improvements": tally.improvements,
-            "trace": [row._asdict() for row in runner.trace.rows],
+            "trace": [vars(row) for row in runner.trace.rows],
             "stride": runner.trace.stride,
             "steps": runner.steps,
             "seconds": runner.seconds,

@@ -7,6 +7,7 @@ and callback. `run`, `maximize`, studies and the command line all use it.
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -382,11 +383,11 @@ class Runner:
         rows, last = self.trace.rows, self.steps - 1
         if not self.complete or last < 0 or rows[-1].step == last:
             return tuple(rows)
-        return (*rows, self._make_row(status)._replace(step=last))
+        return (*rows, replace(self._make_row(status), step=last))
 
     def _write_log(self, row: Step) -> None:
         if self.log is not None:
-            self.log.write({"seed": self.seed, "seconds": round(self.seconds, 6), **row._asdict()})
+            self.log.write({"seed": self.seed, "seconds": round(self.seconds, 6), **vars(row)})
             self.logged = self.log.place
 
     def _save_checkpoint(self, reason: Reason | None) -> None:

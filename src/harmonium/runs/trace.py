@@ -4,16 +4,16 @@ A trace has a row for each batch of rows that was told. The improvements are kep
 so far is a step function of the evaluations, and it changes nowhere else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 MAX_TRACE_ROWS = 1000
 """When a trace has more rows, every second one is dropped."""
 
 
-class Step(NamedTuple):
+@dataclass
+class Step:
     """One row of a trace: where a run was when all asked rows were told.
 
     Examples
@@ -37,7 +37,7 @@ class Step(NamedTuple):
     """Size of the population that the rows belong to."""
     mean: float | None = None
     """Its mean value."""
-    facts: Mapping[str, float] = MappingProxyType({})
+    facts: dict[str, float] = field(default_factory=dict)
     """Numbers about the model by label: epochs, edges."""
 
 
