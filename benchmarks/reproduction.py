@@ -37,7 +37,7 @@ from points import (
 from reproduction_claims import write_claims
 from reproduction_export import export
 from reproduction_figures import write_figures
-from reproduction_missing import write_missing
+from reproduction_missing import list_unsolved, write_missing
 from reproduction_readings import write_literal, write_readings
 
 PAGE = RESULTS.parent / "docs" / "reproduction.md"
@@ -304,6 +304,7 @@ def make_page() -> str:
     pairs = pair_points(rows)
     parts = [
         write_head(pairs, facts),
+        list_unsolved(rows),
         write_again(),
         write_claims(rows, laws),
         write_laws(laws),

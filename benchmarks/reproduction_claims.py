@@ -43,7 +43,8 @@ def write_claims(rows: Sequence[Measured], laws: Sequence[Growth]) -> list[str]:
         *fill(
             "Each claim is counted at the points that both have, in the paper's figures and here, "
             "with `rbm-paper` and `boa`. It **holds** if it is true at three quarters of our "
-            "points or more, and otherwise **does not hold**. It **holds only for its slow BOA** "
+            "points or more, a claim on all problems if it is true of all, and otherwise "
+            "**does not hold**. It **holds only for its slow BOA** "
             "if it is about CPU time and true of the paper's points, but not of ours."
         ),
         "",
@@ -160,6 +161,8 @@ def compare_laws(text: str, pair: Sequence[Growth], holds: bool) -> Claim:
     otherwise = "does not hold" if pair[0].metric == "evaluations" else SLOW_BOA
     verdict = f"**{'holds' if holds else otherwise}**"
     one, two = pair
+    if any((law.high or 0) - (law.low or 0) > abs(law.exponent) for law in pair):
+        return Claim(text, paper, here, "open: too few sizes")
     if max(one.low or 0, two.low or 0) <= min(one.high or 0, two.high or 0):
         verdict += ", not clear"
     return Claim(text, paper, here, verdict)
@@ -189,7 +192,7 @@ def judge_reach(rows: Sequence[Measured]) -> list[Claim]:
     paper_rbm = [row for row in rows if row.name.startswith("rbm-paper") and row.state == "done"]
     tried = [row for row in rows if row.name.startswith("rbm-paper") and row.state in ENDED]
     solved = f"{len(paper_rbm)} of {len(tried)} sizes"
-    holds = "holds" if len(paper_rbm) >= MOST * len(tried) else "does not hold"
+    holds = "holds" if len(paper_rbm) == len(tried) else "does not hold"
     claims.append(Claim("RBM-EDA solves all test problems", "all sizes", solved, f"**{holds}**"))
     return claims
 

@@ -10,6 +10,10 @@ RUNS = {"nk": 125}
 """Runs of a population that solves all: 30, of NK landscapes 5 on each of 25 instances."""
 
 
+UNSOLVED = ("not solved", "failed")
+"""States of rows that ended without a sufficient population."""
+
+
 class Price(NamedTuple):
     """CPU seconds of one run at each missing size, and how they were estimated."""
 
@@ -53,13 +57,13 @@ def write_missing(rows: Sequence[Measured], laws: Sequence[Growth], searching: f
                 f"| {write_hours(hours[-1])} | {price.by} |"
             )
     lines += ["", *fill(f"Together: {write_hours(total)} CPU hours.")]
-    return [*lines, *list_unsolved(rows), ""]
+    return [*lines, ""]
 
 
 def list_missing(rows: Sequence[Measured], family: str, name: str) -> list[int]:
-    """Return the paper's sizes of a setting that are not done here."""
-    key = (family, name, "done")
-    here = {row.size for row in rows if (row.family, row.name, row.state) == key}
+    """Return the paper's sizes of a setting that were not run to an end here."""
+    mine = [row for row in rows if (row.family, row.name) == (family, name)]
+    here = {row.size for row in mine if row.state in ("done", *UNSOLVED)}
     return [size for size in list_paper_sizes(family, name) if size not in here]
 
 
@@ -108,12 +112,16 @@ def write_hours(hours: float) -> str:
 
 
 def list_unsolved(rows: Sequence[Measured]) -> list[str]:
-    """Name the rows that were tried and have no point."""
-    tried = [row for row in rows if row.state in ("not solved", "failed")]
+    """Name the rows that were tried and have no point: no population solved all runs."""
+    tried = [row for row in rows if row.state in UNSOLVED]
     if not tried:
         return []
-    lines = ["", "Tried without a sufficient population:", ""]
+    lines = [
+        "**Not reproduced**: the paper has these points, and here no population that was tried, up",
+        "to the largest, solves all runs. They are in no ratio. The cause is not known.",
+        "",
+    ]
     for row in tried:
-        words = f"- {FAMILIES[row.family]}, {row.size} bits, `{row.name}`: {row.state}"
-        lines += fill(f"{words}, {row.reason}" if row.reason else words, "  ")
-    return lines
+        words = f"- {FAMILIES[row.family]}, {row.size} bits, `{row.name}`"
+        lines += fill(f"{words}: {row.reason}" if row.reason else words, "  ")
+    return [*lines, ""]
