@@ -15,7 +15,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.algorithms.base import Algorithm, Learned, Search, Status
-from harmonium.algorithms.evidence import AFFECTS, has_plateaus, read_evidence, start_evidence
+from harmonium.algorithms.evidence import AFFECTS, read_evidence, start_evidence
 from harmonium.algorithms.linkage import Level, LinkageSets, learn_tree, make_sets, read_sets
 from harmonium.algorithms.moves import (
     climb,
@@ -50,7 +50,7 @@ class Pyramid(Algorithm):
     ----------
     newcomers : int
         Maximum number of newcomers that climb and mix in step: the rows of one batch. The first
-        round has one, each later one twice as many, or one more on plateaus.
+        round has one, the next one more, and so on.
     first_newcomers : int
         Number of newcomers in the first round; for executors with many workers.
     linkage : str
@@ -218,9 +218,7 @@ class PyramidSearch(Search):
     def _begin_round(self) -> None:
         """Let newcomers start: known solutions first, then random rows."""
         first, most = self.pyramid.first_newcomers, self.pyramid.newcomers
-        last = len(self._before)
-        more = last + 1 if has_plateaus(self._evidence) else 2 * last
-        count = max(first, min(more, most))
+        count = min(first + self.round, max(first, most))
         rng = self.rng("newcomers", self.round)
         bits, fitness = self.space.sample(count, rng, self.clock.check), np.full(count, -np.inf)
         known, self._known = self._known[:count], self._known[count:]

@@ -88,7 +88,7 @@ class StructureSearch(PyramidSearch):
     def propose(self) -> Bits:
         """Return rows of the scout while it wants any, otherwise those of the pyramid."""
         scout = self.scout
-        if scout.stage == "watch":
+        if scout.stage == "watch" and self.round > 1:
             scout.begin()
         if scout.stage == "fit":
             with self.clock.charge("building"), one_blas_thread():

@@ -165,7 +165,7 @@ class Stop(Spec):
 
 
 MIN_CONFIRMATIONS = 50
-"""Of 200 runs on twenty families of problems 3 ended too early with 50, and one with 100, after
+"""Of 200 runs on twenty families of problems 4 ended too early with 50, and none with 100, after
 which nearly twice as many rows were spent in vain (`benchmarks/stopping.py`)."""
 
 
