@@ -17,9 +17,8 @@ MIN_LENGTH, MAX_LENGTH = 8, 500
 MIN_PREDICTED = 64
 """Random rows that a function of pairs must predict before it is known, at least."""
 
-MIN_OBSERVED, ENOUGH_OBSERVED = 10, 100
-"""Pairs of effects on which an estimate of the share of interacting bits must rest: to probe, and
-to give up."""
+MIN_OBSERVED = 10
+"""Pairs of effects on which an estimate of the share of interacting bits must rest."""
 
 MAX_SHARE = 0.7
 """Share of pairs that interact, beyond which nothing is probed."""

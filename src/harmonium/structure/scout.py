@@ -76,8 +76,6 @@ class Scout:
         self._probe = Probe(self._last_row, self.free)
         self.probes = 0
         """Walks from a row to its complement."""
-        self.next_look = 5 * len(self.free) // 4
-        """Rows after which the effects are looked at next."""
         self.neighbors = np.zeros((space.length, space.length), dtype=np.bool_)
         self.passes = 0
         """Passes of the walk over all bits."""
@@ -143,14 +141,9 @@ class Scout:
 
     def begin(self) -> None:
         """Decide whether to ask for rows, once a search has climbed."""
-        if self.rows.count < self.next_look:
-            return
-        self.next_look = 5 * self.rows.count // 4
         self.share, observed = self.effects.estimate_share(self.tolerance)
-        if observed >= limits.MIN_OBSERVED and self.share <= limits.MAX_SHARE:
-            self.stage = "order"
-        elif observed >= limits.ENOUGH_OBSERVED:
-            self.stage = "done"
+        if observed >= limits.MIN_OBSERVED:
+            self.stage = "order" if self.share <= limits.MAX_SHARE else "done"
 
     def propose(self) -> Bits:
         """Return the rows whose fitness is wanted next."""
@@ -386,7 +379,6 @@ _FACTS = {
     "share": float,
     "verified": bool,
     "tests": Count,
-    "next_look": Count,
     "promising": bool,
     "probes": Count,
     "passes": Count,
