@@ -1,6 +1,7 @@
 """What the neural models share: fields, connections, first parameters and the end of training."""
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -125,8 +126,28 @@ def last_quarter_share(errors: Sequence[float], first_decrease: float = 0.0) -> 
     >>> round(last_quarter_share([1.0, 0.8, 0.7, 0.6, 0.5]), 3)  # 0.1 of 0.5
     0.2
     """
-    first, last = errors[0], errors[-1]
     earlier = errors[int(0.75 * (len(errors) - 1))]
+    return _share_decrease(errors[0], earlier, errors[-1], first_decrease)
+
+
+def last_quarter_mean_share(errors: Sequence[float], first_decrease: float = 0.0) -> float:
+    """Return γ from the mean errors of the last two quarters, less noisy than single errors.
+
+    Of an error that falls at a constant rate, the means of two quarters differ by as much as the
+    ends of one do.
+
+    Examples
+    --------
+    >>> from harmonium.models.neural import last_quarter_mean_share
+    >>> round(last_quarter_mean_share([1.0, 0.9, 0.8, 0.7, 0.7, 0.5, 0.5, 0.4, 0.4]), 3)  # of 0.6
+    0.167
+    """
+    quarter = max(1, (len(errors) - 1) // 4)
+    earlier, last = fmean(errors[-2 * quarter : -quarter]), fmean(errors[-quarter:])
+    return _share_decrease(errors[0], earlier, last, first_decrease)
+
+
+def _share_decrease(first: float, earlier: float, last: float, first_decrease: float) -> float:
     if last >= first * (1 - first_decrease):
         return 1.0
     return (earlier - last) / (first - last)

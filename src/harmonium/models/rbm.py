@@ -31,6 +31,7 @@ from harmonium.models.neural import (
     count_hidden,
     find_linked_bits,
     is_below,
+    last_quarter_mean_share,
     last_quarter_share,
     unpack_machine,
 )
@@ -88,6 +89,10 @@ class RBM(Model):
         Meta(description="reconstruction error from probabilities, or from draws as in the text"),
     ] = "probabilities"
     error_every: Annotated[int, Meta(ge=1, description="epochs between two errors")] = 2
+    gamma: Annotated[
+        Literal["means", "points"],
+        Meta(description="γ from the mean errors of two quarters, or from two errors (paper)"),
+    ] = "means"
     final_momentum: Annotated[Share, Meta(description="momentum once γ is small")] = 0.5
     momentum_below: Annotated[Share, Meta(description="γ at which momentum rises; 0: never")] = 0.0
     halve_below: Annotated[Share, Meta(description="γ at which both rates halve; 0: never")] = 0.0
@@ -264,7 +269,8 @@ class _Control:
 
     def _decrease(self) -> float:
         """Return γ: the share of the error's decrease that falls into the last quarter."""
-        return last_quarter_share(self.errors, self.rbm.first_decrease)
+        measure = last_quarter_mean_share if self.rbm.gamma == "means" else last_quarter_share
+        return measure(self.errors, self.rbm.first_decrease)
 
 
 def _measure_gap(error: float, missed: float, *, relative: bool) -> float:
