@@ -32,7 +32,7 @@ FIRST_EPOCHS = 5
 def list_parents(seed: int) -> Iterator[Bits]:
     """Yield the parents of the first generations of a run, unmasked."""
     problem = hm.Trap(length=BITS, order=ORDER)
-    search = hm.EDA("rbm-paper", population=POPULATION).start(BITS, seed)
+    search = hm.EDA(SETTINGS["centred"], population=POPULATION).start(BITS, seed)
     for generation in range(GENERATIONS + 1):
         bits = search.ask()
         search.tell(bits, problem(bits))

@@ -30,6 +30,12 @@ PROBLEMS = {
 SETTINGS = {"rbm-paper": ("RBM", "n/2"), "rbm-paper-n": ("RBM", "n"), "boa": ("BOA", "")}
 """Our names of the paper's settings, and the paper's model and hidden units."""
 
+POINTS = "-points"
+"""End of the name of a setting that takes γ from single errors, as the paper's formula does."""
+
+ENDED = ("done", "not solved", "failed")
+"""States of rows that were tried to the end."""
+
 
 class Measured(NamedTuple):
     """A row of the summary."""
@@ -141,12 +147,24 @@ def read_paper(metric: str) -> dict[tuple[str, int, str, str], float]:
     }
 
 
+def choose_readings(rows: Sequence[Measured]) -> list[Measured]:
+    """Return the rows without those of γ from single errors that were measured with means too."""
+    ended = {(row.family, row.size, row.name) for row in rows if row.state in ENDED}
+    return [
+        row
+        for row in rows
+        if not row.name.endswith(POINTS)
+        or (row.family, row.size, row.name.removesuffix(POINTS)) not in ended
+    ]
+
+
 def pair_points(rows: Sequence[Measured]) -> list[Pair]:
-    """Return all points that both have, in our order."""
+    """Return all points that both have, in our order; each of the paper's once."""
     paper = read_paper("evaluations")
     pairs = []
-    for row in rows:
-        value = paper.get((row.family, row.size, *SETTINGS.get(row.name, ("", ""))))
+    for row in choose_readings(rows):
+        setting = SETTINGS.get(row.name.removesuffix(POINTS), ("", ""))
+        value = paper.get((row.family, row.size, *setting))
         if value and row.state == "done" and row.evaluations and row.low and row.high:
             ratios = (row.evaluations / value, row.low / value, row.high / value)
             pairs.append(Pair(row, value, *ratios))
@@ -158,7 +176,7 @@ def list_paper_sizes(family: str, name: str) -> list[int]:
     return sorted(
         size
         for one, size, *setting in read_paper("evaluations")
-        if (one, *setting) == (family, *SETTINGS[name])
+        if (one, *setting) == (family, *SETTINGS[name.removesuffix(POINTS)])
     )
 
 

@@ -25,7 +25,10 @@ from harmonium.studies.export import list_rows
 
 RESULTS = Path(__file__).parent.parent / "results"
 BITS, ORDER = 40, 4
-SETTINGS = {"uncentred": "rbm-paper:centered=false", "centred": "rbm-paper"}
+SETTINGS = {
+    "uncentred": "rbm-paper:gamma=points,centered=false",
+    "centred": "rbm-paper:gamma=points",
+}
 POPULATION, SEEDS = 3072, 10
 MASKS = {"no ones": "0000", "two ones": "0011", "four ones": "1111", "random": None}
 """The mask of each block of four bits."""

@@ -20,11 +20,13 @@ from typing import Any
 
 from points import (
     FAMILIES,
+    POINTS,
     RESULTS,
     SETTINGS,
     Growth,
     Measured,
     Pair,
+    choose_readings,
     fill,
     list_paper_sizes,
     name_family,
@@ -37,6 +39,7 @@ from points import (
 from reproduction_claims import write_claims
 from reproduction_export import export
 from reproduction_figures import write_figures
+from reproduction_gamma import write_gamma
 from reproduction_missing import list_unsolved, write_missing
 from reproduction_readings import write_literal, write_readings
 
@@ -65,7 +68,8 @@ def write_head(pairs: Sequence[Pair], facts: dict[str, Any]) -> list[str]:
         "| setting | points | median ours / paper | worst | within 1.5× |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for name in (*SETTINGS, None):
+    names = sorted({pair.ours.name for pair in pairs}, reverse=True)
+    for name in (*names, None):
         chosen = [pair.ratio for pair in pairs if name in (None, pair.ours.name)]
         if chosen:
             worst = max(chosen, key=lambda ratio: max(ratio, 1 / ratio))
@@ -164,7 +168,7 @@ def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
             continue
         names = [
             name
-            for name in ("rbm", "rbm-worst", "boa-rtr")
+            for name in ("rbm-paper-points", "rbm", "rbm-worst", "boa-rtr")
             if any((family, pair.ours.size, name) in others for pair in here)
         ]
         lines += [
@@ -212,7 +216,8 @@ def describe_neighbours(ours: Measured) -> str:
     paper = read_paper("evaluations")
     sizes = list_paper_sizes(ours.family, ours.name)
     at = sizes.index(ours.size)
-    values = [paper[ours.family, size, *SETTINGS[ours.name]] for size in sizes]
+    setting = SETTINGS[ours.name.removesuffix(POINTS)]
+    values = [paper[ours.family, size, *setting] for size in sizes]
     points = [f"{value:,.0f} at {size}" for value, size in zip(values, sizes, strict=True)]
     around = points[max(0, at - 1) : at + 2]
     words = f"The paper's figure has {', '.join(around)}; ours is {ours.evaluations:,.0f}."
@@ -262,7 +267,11 @@ def write_laws(laws: Sequence[Growth]) -> list[str]:
 def write_cpu(rows: Sequence[Measured]) -> list[str]:
     """Write CPU seconds as ratios between models: the paper's machine was another."""
     paper = read_paper("cpu_seconds")
-    ours = {(row.family, row.size, row.name): row.cpu for row in rows if row.state == "done"}
+    ours = {
+        (row.family, row.size, row.name.removesuffix(POINTS)): row.cpu
+        for row in choose_readings(rows)
+        if row.state == "done"
+    }
     lines = [
         "## CPU time",
         "",
@@ -311,6 +320,7 @@ def make_page() -> str:
         write_cpu(rows),
         write_points(pairs, rows),
         explain_outliers(pairs),
+        write_gamma(rows),
         write_literal(),
         write_readings(),
         write_missing(rows, laws, average_share(facts["parts"])),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from points import FAMILIES, Growth, Measured, fill, read_paper
+from points import ENDED, FAMILIES, POINTS, Growth, Measured, choose_readings, fill, read_paper
 
 TRAPS = ("trap4", "trap5", "trap6")
 NKS = ("nk2", "nk3", "nk4", "nk5")
@@ -12,9 +12,6 @@ MOST = 0.75
 """A claim holds if it is true at this share of the points or more."""
 
 SLOW_BOA = "holds only for its slow BOA"
-ENDED = ("done", "not solved", "failed")
-"""States of rows that were tried to the end."""
-
 Place = tuple[str, int]
 """Family and size."""
 
@@ -71,7 +68,11 @@ def write_claims(rows: Sequence[Measured], laws: Sequence[Growth]) -> list[str]:
 def list_costs(rows: Sequence[Measured], metric: str) -> dict[Place, tuple[Costs, Costs]]:
     """Return the paper's costs and ours at each point that has all four."""
     paper = read_paper("cpu_seconds" if metric == "cpu" else metric)
-    done = {(row.family, row.size, row.name): row for row in rows if row.state == "done"}
+    done = {
+        (row.family, row.size, row.name.removesuffix(POINTS)): row
+        for row in choose_readings(rows)
+        if row.state == "done"
+    }
     costs = {}
     for family, size, name in done:
         mine = [done.get((family, size, one)) for one in ("rbm-paper", "boa")]
@@ -189,10 +190,14 @@ def judge_reach(rows: Sequence[Measured]) -> list[Claim]:
             ]
             claim = Claim(text, ratios[0], ratios[1], "not measured")
         claims.append(claim)
-    paper_rbm = [row for row in rows if row.name.startswith("rbm-paper") and row.state == "done"]
-    tried = [row for row in rows if row.name.startswith("rbm-paper") and row.state in ENDED]
-    solved = f"{len(paper_rbm)} of {len(tried)} sizes"
-    holds = "holds" if len(paper_rbm) == len(tried) else "does not hold"
+    tried = [
+        row.state
+        for row in choose_readings(rows)
+        if row.name.startswith("rbm-paper") and row.state in ENDED
+    ]
+    done = tried.count("done")
+    solved = f"{done} of {len(tried)} sizes"
+    holds = "holds" if done == len(tried) else "does not hold"
     claims.append(Claim("RBM-EDA solves all test problems", "all sizes", solved, f"**{holds}**"))
     return claims
 

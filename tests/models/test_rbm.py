@@ -1,7 +1,7 @@
 """The RBM as a model: where it starts, how the paper's control steers it, what each field does."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -174,14 +174,31 @@ def replace_chains(fitted: FittedRBM, recombined: bool) -> FittedRBM:
 class TestControl:
     """The paper's parameter control, fed with errors written by hand."""
 
-    def decrease(self, errors: list[float], first_decrease: float = 0.0) -> float:
-        control = _Control(replace(PaperRBM(), first_decrease=first_decrease))
+    def decrease(
+        self,
+        errors: list[float],
+        first_decrease: float = 0.0,
+        gamma: Literal["means", "points"] = "means",
+    ) -> float:
+        control = _Control(replace(PaperRBM(), first_decrease=first_decrease, gamma=gamma))
         control.errors = errors
         return control._decrease()
 
-    def test_gamma_is_the_share_of_the_decrease_in_the_last_quarter(self) -> None:
+    @pytest.mark.parametrize("gamma", ["means", "points"])
+    def test_gamma_is_the_share_of_the_decrease_in_the_last_quarter(
+        self, gamma: Literal["means", "points"]
+    ) -> None:
         errors = [1.0, 0.8, 0.7, 0.6, 0.5]  # epochs 0, 2, 4, 6, 8: the quarter begins at 6
-        assert self.decrease(errors) == pytest.approx((0.6 - 0.5) / (1.0 - 0.5))
+        assert self.decrease(errors, gamma=gamma) == pytest.approx((0.6 - 0.5) / (1.0 - 0.5))
+
+    def test_one_error_that_jitters_does_not_end_the_decrease(self) -> None:
+        """The error falls by 0.02 a time; the last one is 0.07 too high."""
+        errors = [1.0 - 0.02 * time for time in range(17)]
+        errors[-1] += 0.07
+        assert self.decrease(errors, gamma="points") == pytest.approx((0.76 - 0.75) / 0.25)
+        third, fourth = (0.82 + 0.80 + 0.78 + 0.76) / 4, (0.74 + 0.72 + 0.70 + 0.75) / 4
+        assert self.decrease(errors) == pytest.approx((third - fourth) / (1.0 - fourth))
+        assert self.decrease(errors) > 0.2
 
     def test_gamma_counts_only_after_a_first_decrease(self) -> None:
         errors = [1.0, 0.995, 0.99, 0.99, 0.99]

@@ -238,6 +238,8 @@ class _Control:
     stop: bool = False
     facts: dict[str, float] = field(default_factory=dict)
     errors: list[float] = field(default_factory=list)
+    changed: int = 0
+    """Number of errors before the last change of rates or momentum."""
 
     def __post_init__(self) -> None:
         self.momentum = self.rbm.momentum
@@ -255,17 +257,31 @@ class _Control:
         self.errors.append(error)
         if epoch > 0:
             decrease = self._decrease()
-            if is_below(decrease, rbm.momentum_below):
-                self.momentum = rbm.final_momentum
-            if is_below(decrease, rbm.halve_below):
-                self.rate = 0.5
-            self.stop = is_below(decrease, rbm.stop_below)
+            self._apply(decrease)
             self.facts |= {"error": error, "decrease": decrease}
         if epoch > 0 and rbm.stop_gap and len(unseen):
             missed = kernels.reconstruction_error(unseen, machine, sampled, ~fresh)
             gap = _measure_gap(error, missed, relative=rbm.gap == "relative")
             self.stop |= gap >= rbm.stop_gap
             self.facts["gap"] = gap
+
+    def _apply(self, decrease: float) -> None:
+        """Change momentum and rates, and stop, where γ is small.
+
+        γ of means counts once both of its quarters lie behind the last change: a change of rates
+        would not show in it otherwise.
+        """
+        rbm, before = self.rbm, (self.momentum, self.rate)
+        if rbm.gamma == "means" and len(self.errors) <= 2 * self.changed:
+            return
+        if is_below(decrease, rbm.momentum_below):
+            self.momentum = rbm.final_momentum
+        if is_below(decrease, rbm.halve_below):
+            self.rate = 0.5
+        self.stop = is_below(decrease, rbm.stop_below)
+        if (self.momentum, self.rate) != before:
+            self.changed = len(self.errors)
+            self.stop &= rbm.gamma == "points"
 
     def _decrease(self) -> float:
         """Return γ: the share of the error's decrease that falls into the last quarter."""
