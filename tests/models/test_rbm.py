@@ -200,6 +200,22 @@ class TestControl:
         assert self.decrease(errors) == pytest.approx((third - fourth) / (1.0 - fourth))
         assert self.decrease(errors) > 0.2
 
+    @pytest.mark.parametrize(("gamma", "stopped"), [("means", 11), ("points", 5)])
+    def test_a_change_of_rates_must_be_able_to_show_before_training_stops(
+        self, gamma: Literal["means", "points"], stopped: int
+    ) -> None:
+        """The fifth error changes the rates; two quarters behind it there are after the tenth."""
+        control = _Control(PaperRBM(gamma=gamma))
+        errors = [1.0, 0.9, 0.8, 0.7, 0.7, *[0.7] * 20]
+        for count in range(5, len(errors)):
+            control.errors = errors[:count]
+            control._apply(control._decrease())
+            if count == 5:
+                assert (control.momentum, control.rate) == (0.8, 0.5)
+            if control.stop:
+                break
+        assert len(control.errors) == stopped
+
     def test_gamma_counts_only_after_a_first_decrease(self) -> None:
         errors = [1.0, 0.995, 0.99, 0.99, 0.99]
         assert self.decrease(errors) == pytest.approx(0.0)
