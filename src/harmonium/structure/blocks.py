@@ -5,8 +5,10 @@ few settings of a few bits are exceptions: a trap is such a sum, but for its bes
 changes show an exception now and then. Halving finds a smallest change that still is one, and
 further flips find the other bits that take part in it. From then on this change is a unit with an
 effect of its own, as single bits are, so that exceptions between units are found in the same way.
+At the end all settings of each block are tried, and the function is the sum of their tables.
 """
 
+import itertools
 from typing import Literal
 
 import numpy as np
@@ -16,10 +18,22 @@ from harmonium.bits import Bits, Fitness
 from harmonium.seeds import stream
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.structure import limits
+from harmonium.structure.polynomial import Polynomial, Term, expand_table
 from harmonium.structure.records import Effects, Integers, Numbers, Rows
 
 Masks = NDArray[np.bool_]
-Step = Literal["effects", "test", "draw", "shrink", "groups", "members", "found", "failed"]
+Step = Literal[
+    "effects",
+    "test",
+    "draw",
+    "shrink",
+    "groups",
+    "members",
+    "tables",
+    "confirm",
+    "found",
+    "failed",
+]
 
 
 class Blocks:
@@ -60,6 +74,8 @@ class Blocks:
         """How many units of the rest are too few, and how many are enough."""
         self._residual = 0.0
         """By how much the exception differs from the sum of the effects."""
+        self._tables: list[Numbers] = []
+        """Change of the fitness by each setting of the blocks that were tried."""
 
     @property
     def finished(self) -> bool:
@@ -67,12 +83,9 @@ class Blocks:
         return self.step in ("found", "failed")
 
     @property
-    def neighbors(self) -> Masks:
-        """Pairs of bits of the same unit: (length, length)."""
-        wide = self.members.astype(np.int64)
-        pairs: Masks = wide.T @ wide > 0
-        np.fill_diagonal(pairs, val=False)
-        return pairs
+    def _blocks(self) -> list[Integers]:
+        """The bits of each unit of several bits, the last one first: it may not be solved yet."""
+        return [np.flatnonzero(bits) for bits in self.members[::-1] if bits.sum() > 1]
 
     def look_back(self, rows: Rows, effects: Effects, tolerance: float) -> None:
         """Take over effects that are known, and which of them were the same all along."""
@@ -88,26 +101,41 @@ class Blocks:
 
     def propose(self) -> Bits:
         """Return the rows whose fitness is wanted next."""
-        rows: Bits = self.row ^ (self._choose() @ self.flips)
-        return rows
+        if self.step == "tables":
+            bits = self._blocks[len(self._tables)]
+            rows = np.tile(self.row, (2 ** len(bits), 1))
+            rows[:, bits] = list(itertools.product((0, 1), repeat=len(bits)))
+            return rows
+        if self.step == "confirm":
+            free = np.asarray(self.members.any(axis=0))
+            count = max(limits.MIN_PREDICTED, int(free.sum())) // 2
+            rng = stream(self.seed, "scout blocks", self.draws)
+            return self.row ^ (free & (rng.random((count, len(self.row))) < 0.5))
+        return self.row ^ (self._choose() @ self.flips)
 
     def _choose(self) -> Masks:
         """Return which units are flipped in each row: (rows, units)."""
-        every: Masks = np.eye(len(self.flips), dtype=np.bool_)
         if self.step == "effects":
-            return np.asarray(every[np.isnan(self.effects)])
+            return self._mask(*np.flatnonzero(np.isnan(self.effects))[:, None])
         if self.step == "test":
-            share = min(0.5, limits.TEST_FLIPS / np.sqrt(len(every)))
+            share = min(0.5, limits.TEST_FLIPS / np.sqrt(len(self.flips)))
             return np.asarray(self.constant & (self._draw(limits.BLOCK_TESTS) < share))
         if self.step == "draw":
             return np.asarray(self._draw(1) < 0.5)
-        kept = every[self._kept].any(axis=0)
         if self.step == "shrink":
-            return np.array([kept | every[self._rest[: self._middle]].any(axis=0)])
+            return self._mask(np.append(self._kept, self._rest[: self._middle]))
+        kept = self._mask(self._kept)
         if self.step == "groups":
-            groups = np.array([every[group].any(axis=0) for group in self._split()])
-            return np.vstack([kept & ~every[self._kept], groups, groups | kept])
-        return kept | every[self._rest]
+            groups = self._mask(*self._split())
+            return np.vstack([kept ^ self._mask(*self._kept[:, None]), groups, groups | kept])
+        return kept | self._mask(*self._rest[:, None])
+
+    def _mask(self, *units: Integers) -> Masks:
+        """Return rows of flags in which these units are set."""
+        flags = np.zeros((len(units), len(self.flips)), dtype=np.bool_)
+        for number, some in enumerate(units):
+            flags[number, some] = True
+        return flags
 
     def _draw(self, count: int) -> Numbers:
         rng = stream(self.seed, "scout blocks", self.draws)
@@ -127,6 +155,13 @@ class Blocks:
             known = self.effects.copy()
             known[np.isnan(known)] = fitness - self.value
             self.effects, self.step = known, "test"
+            return
+        if self.step == "tables":
+            self._tables = [*self._tables, fitness - self.value]
+            self.step = "tables" if len(self._tables) < len(self._blocks) else "confirm"
+            return
+        if self.step == "confirm":
+            self.step = "found"
             return
         chosen = self._choose()
         residuals = fitness - self.value - chosen @ self.effects
@@ -212,10 +247,25 @@ class Blocks:
         if largest > limits.MAX_BLOCK or (largest == 1 and self.idle >= limits.MAX_IDLE):
             self.step = "failed"
         elif largest > 1 and self.idle >= enough:
-            self.step = "found"
+            self.step = "tables"
             if few and single.any():  # too few to wait for their exceptions
                 rest = self.members[single].any(axis=0)
+                self.flips = np.vstack([self.flips[~single], rest])
                 self.members = np.vstack([self.members[~single], rest])
+                self.effects = np.append(self.effects[~single], np.nan)
+
+    def make_function(self) -> Polynomial:
+        """Return the sum of the tables of all blocks and of single bits."""
+        tables = list(zip(self._blocks, self._tables, strict=True))
+        for bits, effect in zip(self.members, self.effects, strict=True):
+            if bits.sum() == 1:
+                place = np.flatnonzero(bits)
+                tables.append((place, np.where(np.arange(2) == self.row[place], 0.0, effect)))
+        total: dict[Term, float] = {(): self.value}
+        for bits, values in tables:
+            for term, value in expand_table(tuple(bits.tolist()), values).items():
+                total[term] = total.get(term, 0.0) + value
+        return Polynomial(len(self.row), total)
 
     def save(self) -> Snapshot:
         """Return the state."""
@@ -236,6 +286,7 @@ class Blocks:
             "kept": self._kept,
             "rest": self._rest,
             "residual": np.array(self._residual),
+            "tables": np.concatenate([np.empty(0), *self._tables]),
         }
         return Snapshot(facts, arrays)
 
@@ -256,7 +307,17 @@ class Blocks:
         self._kept = snapshot.array("kept", "int64", (None,), below=units)
         self._rest = snapshot.array("rest", "int64", (None,), below=units)
         self._residual = float(snapshot.array("residual", "float64", ()))
-        tested = self.step in ("effects", "test")
-        halved = self.step == "shrink" and not self._low < self._high <= len(self._rest)
-        if halved or (tested and units != len(self.constant)) or not units or self.finished:
+        tables = snapshot.array("tables", "float64", (None,))
+        ends = np.cumsum([2 ** len(bits) for bits in self._blocks])
+        ends = ends[ends <= len(tables)]
+        self._tables = np.split(tables, ends)[:-1]
+        wrong = {
+            "effects": units != len(self.constant),
+            "test": units != len(self.constant),
+            "shrink": not self._low < self._high <= len(self._rest),
+            "tables": len(ends) >= len(self._blocks),
+            "found": True,
+            "failed": True,
+        }
+        if not units or wrong.get(self.step) or sum(map(len, self._tables)) != len(tables):
             raise CheckpointError("its blocks do not fit together")

@@ -27,8 +27,6 @@ class Fit:
         limit = min(limits.MAX_TERMS, limits.MAX_TERMS_PER_BIT * self._free)
         self.normal = Normal(len(free), list_cliques(neighbors, free, limit) or [])
         """Its equations; without terms if there are too many."""
-        self._wrong = 0
-        """How often rows have decided all terms, and predictions were wrong."""
 
     @property
     def possible(self) -> bool:
@@ -37,8 +35,8 @@ class Fit:
 
     @property
     def failed(self) -> bool:
-        """Whether terms are missing: predictions are wrong."""
-        return self._wrong >= limits.MAX_WRONG
+        """Whether terms are missing: more rows should not be necessary."""
+        return self.normal.count > 1.5 * len(self.normal.terms) + 4 * self._free
 
     @property
     def _held_back(self) -> int:
@@ -60,7 +58,6 @@ class Fit:
         The last so many are new. If `check` raises, call it again.
         """
         normal, used = self.normal, rows.count - min(new, self._held_back)
-        wrong = False
         if normal.count <= used:  # otherwise they were predicted before
             normal.add(rows, used, check)
             function = normal.solve(check)
@@ -68,15 +65,12 @@ class Fit:
                 function = drop_zeros(function, tolerance)
                 if function.predicts(rows.bits, rows.fitness, tolerance):
                     return function
-                wrong = True
         normal.add(rows, rows.count, check)
-        self._wrong += wrong
         return None
 
     def save(self) -> Snapshot:
         """Return the state, without the rows."""
-        facts = {"added": self.normal.count, "wrong": self._wrong}
-        return Snapshot(facts, {"products": self.normal.products})
+        return Snapshot({"added": self.normal.count}, {"products": self.normal.products})
 
     def load(self, snapshot: Snapshot, rows: Rows) -> None:
         """Take over the state that `save` returned."""
@@ -86,4 +80,3 @@ class Fit:
             raise CheckpointError("its rows and its terms do not fit together")
         self.normal.add(rows, added)
         self.normal.products = products  # the same to the last digit
-        self._wrong = snapshot.fact("wrong", int, least=0)

@@ -60,7 +60,3 @@ MAX_IDLE, IDLE_PER_SETTING, MIN_IDLE = 64, 4, 8
 """Random changes in a row without an exception, after which no more are expected: before the first
 block; later, as a multiple of the settings of the largest block; and when all single bits that are
 left could be one block."""
-
-MAX_WRONG = 2
-"""How often rows must have decided all terms with wrong predictions, for terms to be missing: once
-may be rounding."""

@@ -18,7 +18,6 @@ It looks on while a search climbs, then asks for rows of its own, in stages:
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harmonium.bits import Bits, Fitness
 from harmonium.clock import Check
@@ -39,7 +38,7 @@ from harmonium.structure.pairs import (
 from harmonium.structure.polynomial import Polynomial
 from harmonium.structure.probing import Probe
 from harmonium.structure.records import Count, Effects, Integers, Rows
-from harmonium.structure.terms import flip_groups, has_order_two
+from harmonium.structure.terms import drop_zeros, flip_groups, has_order_two
 
 Stage = Literal[
     "watch", "order", "walk", "probe", "blocks", "rows", "fit", "check", "confirm", "known", "done"
@@ -273,30 +272,29 @@ class Scout:
 
     def _receive_probe(self, fitness: Fitness) -> None:
         self._probe.receive(fitness, self.tolerance)
-        if self._probe.finished:
-            self._list_terms(self._probe.neighbors)
+        if not self._probe.finished:
+            return
+        self.neighbors |= self._probe.neighbors
+        self._terms = Fit(self.neighbors, self.space.free)
+        self.wanted = self._terms.count_first(self.rows.count)
+        self.stage = "rows" if self._terms.possible else "done"
 
     def _start_blocks(self) -> None:
         best = int(self.rows.fitness.argmax())
         row, value = self.rows.bits[best], float(self.rows.fitness[best])
         self.blocks = Blocks(row, value, self._rng("blocks").permutation(self.free), self.seed)
         self.blocks.look_back(self.rows, self.effects, self.tolerance)
-        self.probes = limits.MAX_PROBES  # a probe would not find more
         self.stage = "blocks"
 
     def _receive_blocks(self, fitness: Fitness) -> None:
         self.blocks.receive(fitness, self.tolerance)
+        if not self.blocks.finished:
+            return
+        self.stage = "done"
         if self.blocks.step == "found":
-            self._list_terms(self.blocks.neighbors)
-        elif self.blocks.step == "failed":
-            self.stage = "done"
-
-    def _list_terms(self, neighbors: NDArray[np.bool_]) -> None:
-        """Ask for rows that decide all terms that the interactions allow."""
-        self.neighbors = self.neighbors | neighbors
-        self._terms = Fit(self.neighbors, self.space.free)
-        self.wanted = self._terms.count_first(self.rows.count)
-        self.stage = "rows" if self._terms.possible else "done"
+            function = drop_zeros(self.blocks.make_function(), self.tolerance)
+            if self._predicts_all(function):
+                self._ask_best_of(function)
 
     def fit(self, check: Check) -> None:
         """Fit all terms to the rows, and predict the last ones; again if `check` raises."""
