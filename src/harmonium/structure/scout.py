@@ -91,6 +91,8 @@ class Scout:
         """The last fit of a function of pairs: the next one starts from it."""
         self.share = 0.0
         """Share of the pairs that interact, as far as was seen."""
+        self._next_estimate = 0
+        """Effects that are necessary for the next estimate; each adds at most one pair to it."""
         self._terms = Fit(self.neighbors[:0, :0], space.free[:0])
         self.wanted = 0
         """Random rows that are still wanted."""
@@ -140,7 +142,10 @@ class Scout:
 
     def begin(self) -> None:
         """Decide whether to ask for rows, once a search has climbed."""
+        if self.effects.count < self._next_estimate:
+            return
         self.share, observed = self.effects.estimate_share(self.tolerance)
+        self._next_estimate = self.effects.count + limits.MIN_OBSERVED - observed
         if observed >= limits.MIN_OBSERVED:
             self.stage = "order" if self.share <= limits.MAX_SHARE else "done"
 
