@@ -51,7 +51,7 @@ MIN_CONSTANT = 0.6
 BLOCK_TESTS, TEST_FLIPS, MAX_ODD = 32, 1.6, 0.6
 """Random changes that are tested before blocks are looked for; how many bits each flips, as a
 multiple of the square root of their number; and the share that may be exceptions. (After a climb on
-traps 0 to 60 % are exceptions, on HIFF 70 to 95 %.)"""
+traps mostly 0 to 60 % are exceptions, on HIFF 67 to 97 %.)"""
 
 MAX_BLOCK = 8
 """Bits of a block: all of its settings have to be known."""
