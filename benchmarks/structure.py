@@ -6,7 +6,7 @@
 Three tables in Markdown. Bits are shuffled; the seed is also the instance.
 
 solve     mean function calls until the optimum, with and without a scout beside the pyramid
-families  the same where nothing can be learned: traps, HIFF, MAX-SAT
+families  the same where nothing can be learned: HIFF, MAX-SAT
 dear      40 bits with 60 random couplings, 400 calls: how far the best is from the optimum
 """
 
@@ -29,9 +29,9 @@ from functions import Function, make_pairwise
 SOLVE = (
     *("nk:length=40,k=4,neighbors=ring", "nk:length=50,k=5,neighbors=ring"),
     *("nk:length=100,k=5,neighbors=ring", "nk:length=30,k=4", "ising:side=10", "ising:side=12"),
+    *("trap:length=60,order=5", "trap:length=60,order=6", "trap:length=60,order=5,distance=3"),
 )
 FAMILIES = (
-    *("trap:length=60,order=5", "trap:length=60,order=6", "trap:length=60,order=5,distance=3"),
     *("hiff:length=64", "maxsat:length=50,clauses=200", "maxsat:length=80,clauses=800"),
     "maxsat:length=100,clauses=430",
 )

@@ -7,7 +7,7 @@ from harmonium import Polynomial
 from harmonium.clock import no_check
 from harmonium.snapshots import CheckpointError
 from harmonium.structure import anneal, eliminate
-from harmonium.structure.polynomial import list_cliques, make_matrix
+from harmonium.structure.polynomial import expand_table, list_cliques, make_matrix
 from harmonium.structure.terms import flip_groups, has_order_two
 from tests.structure.functions import list_rows, make_function
 
@@ -71,6 +71,14 @@ def test_cliques_are_all_sets_of_interacting_bits() -> None:
     assert set(found) == expected
     assert len(found) == len(expected)
     assert list_cliques(neighbors, np.ones(7, np.bool_), len(expected) - 1) is None
+
+
+def test_table_is_expanded_to_terms() -> None:
+    terms = expand_table((2, 5), np.array([1.0, 2.0, 3.0, 8.0]))
+    assert terms == {(): 3.5, (5,): 1.5, (2,): 2.0, (2, 5): 1.0}
+    rows = np.zeros((4, 6), np.uint8)
+    rows[:, [2, 5]] = list_rows(2)
+    np.testing.assert_allclose(Polynomial(6, terms)(rows), [1.0, 2.0, 3.0, 8.0])
 
 
 def test_matrix_has_a_product_of_signs_for_each_term() -> None:

@@ -78,7 +78,7 @@ def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
         "started": "2026-01-02T03:04:05.678+00:00",
         "host": "here",
         "harmonium": "0.1.0",
-        "version": 3,
+        "version": 4,
         "error": "",
     }
 

@@ -110,7 +110,7 @@ def test_rows_are_whole_and_in_the_order_in_which_trials_ended(path: Path) -> No
             "algorithm": trial.algorithm.to_dict(),
             "problem": trial.problem.to_dict(),
             "stop": trial.stop.to_dict(),
-            "version": 3,
+            "version": 4,
         }
         assert row.seed == trial.seed
         for name in ("status", "result", "error", "environment", "host", "started"):

@@ -38,7 +38,7 @@ SPEC = (
     '"seed":1,'
     '"stop":{"confirmations":null,"max_calls":null,"max_cpu_seconds":null,"max_evaluations":null,'
     '"max_generations":100,"max_seconds":null,"name":"stop","patience":20,"stagnation":null},'
-    '"version":3}'
+    '"version":4}'
 )
 
 
@@ -48,7 +48,7 @@ def test_a_key_is_the_hash_of_the_canonical_json() -> None:
     trial = Trial(Trap(20, 5), EDA(UMDA(), population=16), Stop(), 1)
     assert trial.spec == SPEC
     assert trial.key == hashlib.sha256(SPEC.encode()).hexdigest()
-    assert trial.key == "5333283d6223661ce1084a5892b7eda57a3084c6bb3c0e7fc264112443787497"
+    assert trial.key == "7b80106f69d0590ddb8db5f8a823eeea7e496e4825f4d88ab9d690280a818d54"
 
 
 def other_trials() -> list[Trial]:
@@ -90,7 +90,7 @@ def test_a_key_changes_with_every_part() -> None:
 
 def test_a_key_changes_with_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     before = make_trial().key
-    monkeypatch.setattr(module, "VERSION", 4)
+    monkeypatch.setattr(module, "VERSION", 5)
     assert make_trial().key != before
 
 
@@ -174,9 +174,9 @@ def test_a_trial_of_a_custom_problem_is_made_again(tmp_path: Path) -> None:
 
 def test_a_trial_of_another_version_is_refused() -> None:
     # A worker with another harmonium would store its results under the key of this one's.
-    spec = make_trial().spec.replace('"version":3', '"version":4')
+    spec = make_trial().spec.replace('"version":4', '"version":5')
     with pytest.raises(
-        SpecError, match=r"^a trial of version 4, but this harmonium runs version 3"
+        SpecError, match=r"^a trial of version 5, but this harmonium runs version 4"
     ):
         read_trial(spec)
 

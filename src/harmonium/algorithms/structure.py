@@ -32,8 +32,8 @@ class Structure(Pyramid):
 
     Functions that are sums of parts of a few bits each, such as NK landscapes, spin glasses and
     QUBOs, are known exactly after some evaluations, and their best row follows from that. So are
-    functions of variables with several values (groups of bits) that interact in pairs. Others are
-    searched by the pyramid alone; finding that out takes 16 evaluations.
+    traps, and functions of variables with several values (groups of bits) that interact in pairs.
+    Others are searched by the pyramid alone; finding that out takes 16 to 48 evaluations.
 
     Parameters
     ----------
@@ -108,11 +108,13 @@ class StructureSearch(PyramidSearch):
                 self.scout.see(bits, fitness, *self.list_changes(fitness))
             super().receive(bits, fitness)
             return
-        checked = self.scout.stage == "check"
+        scout, stage = self.scout, self.scout.stage
         with self.clock.charge("building"), one_blas_thread():
-            self.scout.receive(bits, fitness)
-        if checked:
+            scout.receive(bits, fitness)
+        if stage == "check":
             self.welcome(bits, fitness)
+        elif stage == "blocks" != scout.stage and scout.blocks.value > self._champion.fitness:
+            self.welcome(scout.blocks.row[None], np.array([scout.blocks.value]))
 
     def _solve(self, function: Polynomial) -> Bits:
         """Return the best row of a learned function, as far as it can be found."""
@@ -159,7 +161,7 @@ class StructureSearch(PyramidSearch):
 
     def _check_asked(self, active: int) -> None:
         """Rows of the scout are counted where a wrong number would not be noticed later."""
-        if self._scouting and self.scout.stage in ("order", "probe"):
+        if self._scouting and self.scout.stage in ("order", "probe", "blocks"):
             super()._check_asked(len(self.scout.propose()))
         elif not self._scouting:
             super()._check_asked(active)

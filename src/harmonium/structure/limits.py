@@ -44,3 +44,19 @@ WORTH = 0.4
 
 MAX_PROBES = 2
 """Walks from a row to its complement: another one finds what the first has missed."""
+
+MIN_CONSTANT = 0.6
+"""Share of bits whose first and last effect in the climbs must be the same, to look for blocks."""
+
+BLOCK_TESTS, TEST_FLIPS, MAX_ODD = 32, 1.6, 0.6
+"""Random changes that are tested before blocks are looked for; how many bits each flips, as a
+multiple of the square root of their number; and the share that may be exceptions. (After a climb on
+traps mostly 0 to 60 % are exceptions, on HIFF 67 to 97 %.)"""
+
+MAX_BLOCK = 8
+"""Bits of a block: all of its settings have to be known."""
+
+MAX_IDLE, IDLE_PER_SETTING, MIN_IDLE = 64, 4, 8
+"""Random changes in a row without an exception, after which no more are expected: before the first
+block; later, as a multiple of the settings of the largest block; and when all single bits that are
+left could be one block."""

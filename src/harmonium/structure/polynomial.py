@@ -1,5 +1,6 @@
 """Functions of bits as sums of terms, each a coefficient times a product of signs."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -212,6 +213,17 @@ def list_cliques(
             ((*term, bit), common & later[bit]) for term, common in layer for bit in sorted(common)
         ]
     return found
+
+
+def expand_table(bits: Term, values: Numbers) -> dict[Term, float]:
+    """Return the terms of a function of some bits, given its value for each of their settings."""
+    table = values.reshape((2,) * len(bits))
+    for axis in range(len(bits)):
+        off, on = np.split(table, 2, axis)
+        table = np.concatenate([on + off, on - off], axis) / 2
+    choices = itertools.product((False, True), repeat=len(bits))
+    terms = (tuple(itertools.compress(bits, choice)) for choice in choices)
+    return dict(zip(terms, table.ravel().tolist(), strict=True))
 
 
 def make_matrix(rows: Bits, terms: Iterable[Term]) -> NDArray[np.float32]:

@@ -125,6 +125,13 @@ class Effects:
         sizes = sizes[sizes > tolerance]
         return (1 + int((np.diff(sizes) > tolerance).sum())) / max(1, len(sizes))
 
+    def find_constant(self, tolerance: float) -> NDArray[np.bool_]:
+        """Return which bits had the same effect at first and at last: (length,)."""
+        first, last = np.full(self.length, np.nan), np.full(self.length, np.nan)
+        last[self.which] = self.values  # of several values the last is kept
+        first[self.which[::-1]] = self.values[::-1]
+        return np.asarray(np.abs(last - first) <= tolerance)
+
     def estimate_share(self, tolerance: float) -> tuple[float, int]:
         """Estimate which share of the pairs of bits interact, and return how much it rests on.
 

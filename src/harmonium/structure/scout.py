@@ -6,6 +6,7 @@ It looks on while a search climbs, then asks for rows of its own, in stages:
     order   16 rows, once or three times: is it a function of single bits and pairs?
     walk    if it is, and few bits interact: a random walk, of which every step is an effect
     probe   if it is not, values are all different, and few bits interact: which do?
+    blocks  if they are not, and effects seldom change: which bits interact nevertheless?
     rows    random rows, until all terms that the interactions allow are known
     fit     these terms are fitted to all rows
     check   the best row of the learned function: does it have the value that was predicted?
@@ -24,6 +25,8 @@ from harmonium.seeds import stream
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 from harmonium.structure import limits
+from harmonium.structure.blocks import Blocks
+from harmonium.structure.fitting import Fit
 from harmonium.structure.pairs import (
     PairFit,
     fit_pairs,
@@ -32,13 +35,13 @@ from harmonium.structure.pairs import (
     predict,
     sharpen,
 )
-from harmonium.structure.polynomial import Polynomial, list_cliques
+from harmonium.structure.polynomial import Polynomial
 from harmonium.structure.probing import Probe
 from harmonium.structure.records import Count, Effects, Integers, Rows
-from harmonium.structure.terms import Normal, drop_zeros, flip_groups, has_order_two
+from harmonium.structure.terms import drop_zeros, flip_groups, has_order_two
 
 Stage = Literal[
-    "watch", "order", "walk", "probe", "rows", "fit", "check", "confirm", "known", "done"
+    "watch", "order", "walk", "probe", "blocks", "rows", "fit", "check", "confirm", "known", "done"
 ]
 
 
@@ -76,6 +79,7 @@ class Scout:
         self._probe = Probe(self._last_row, self.free)
         self.probes = 0
         """Walks from a row to its complement."""
+        self.blocks = Blocks(self._last_row[:0], 0.0, self.free[:0], seed)
         self.neighbors = np.zeros((space.length, space.length), dtype=np.bool_)
         self.passes = 0
         """Passes of the walk over all bits."""
@@ -87,7 +91,9 @@ class Scout:
         """The last fit of a function of pairs: the next one starts from it."""
         self.share = 0.0
         """Share of the pairs that interact, as far as was seen."""
-        self._normal = Normal(space.length, [])
+        self._next_estimate = 0
+        """Effects that are necessary for the next estimate; each adds at most one pair to it."""
+        self._terms = Fit(self.neighbors[:0, :0], space.free[:0])
         self.wanted = 0
         """Random rows that are still wanted."""
         self.batches = 0
@@ -107,11 +113,6 @@ class Scout:
     def asking(self) -> bool:
         """Whether it wants rows of its own."""
         return self.stage not in ("watch", "known", "done")
-
-    @property
-    def _held_back(self) -> int:
-        """Number of random rows that are predicted before they are used."""
-        return max(limits.MIN_PREDICTED // 2, len(self.free) // 2)
 
     @property
     def certain(self) -> bool:
@@ -141,7 +142,10 @@ class Scout:
 
     def begin(self) -> None:
         """Decide whether to ask for rows, once a search has climbed."""
+        if self.effects.count < self._next_estimate:
+            return
         self.share, observed = self.effects.estimate_share(self.tolerance)
+        self._next_estimate = self.effects.count + limits.MIN_OBSERVED - observed
         if observed >= limits.MIN_OBSERVED:
             self.stage = "order" if self.share <= limits.MAX_SHARE else "done"
 
@@ -153,6 +157,8 @@ class Scout:
             return self._walk()
         if self.stage == "probe":
             return self._probe.propose()
+        if self.stage == "blocks":
+            return self.blocks.propose()
         if self.stage in ("rows", "confirm"):
             return self.space.sample(self.wanted, self._rng("rows", self.batches))
         return np.array([self.candidate], dtype=np.uint8)
@@ -173,8 +179,10 @@ class Scout:
                 self._receive_walk(bits, fitness)
             elif self.stage == "rows":
                 self.batches, self.stage = self.batches + 1, "fit"
+            elif self.stage == "blocks":
+                self._receive_blocks(fitness)
             else:
-                self._receive_probe(bits, fitness)
+                self._receive_probe(fitness)
 
     def _make_order_rows(self) -> Bits:
         """Return rows with groups of bits flipped: the best row seen, or else a random one."""
@@ -196,6 +204,8 @@ class Scout:
                 self._start_walk()
         elif generic:
             self._start_probe()
+        elif self.effects.find_constant(self.tolerance)[self.free].mean() >= limits.MIN_CONSTANT:
+            self._start_blocks()
         else:
             self.stage = "done"
 
@@ -265,45 +275,44 @@ class Scout:
         rng = self._rng("probe", number)
         return Probe(self.space.sample(1, rng)[0], self.free[rng.permutation(len(self.free))])
 
-    def _receive_probe(self, bits: Bits, fitness: Fitness) -> None:
+    def _receive_probe(self, fitness: Fitness) -> None:
         self._probe.receive(fitness, self.tolerance)
         if not self._probe.finished:
             return
         self.neighbors |= self._probe.neighbors
-        self._normal = self._make_normal()
-        if not self._normal.terms:
-            self.stage = "done"
-            return
-        count = len(self.free)
-        missing = len(self._normal.terms) + self._held_back - int(limits.WORTH * self.rows.count)
-        self.wanted = max(count, missing)
-        self.stage = "rows"
+        self._terms = Fit(self.neighbors, self.space.free)
+        self.wanted = self._terms.count_first(self.rows.count)
+        self.stage = "rows" if self._terms.possible else "done"
 
-    def _make_normal(self) -> Normal:
-        """Return the equations for all terms that the interactions allow; none if too many."""
-        limit = min(limits.MAX_TERMS, limits.MAX_TERMS_PER_BIT * len(self.free))
-        terms = list_cliques(self.neighbors, self.space.free, limit)
-        return Normal(self.space.length, terms or [])
+    def _start_blocks(self) -> None:
+        best = int(self.rows.fitness.argmax())
+        row, value = self.rows.bits[best], float(self.rows.fitness[best])
+        self.blocks = Blocks(row, value, self._rng("blocks").permutation(self.free), self.seed)
+        self.blocks.look_back(self.rows, self.effects, self.tolerance)
+        self.stage = "blocks"
+
+    def _receive_blocks(self, fitness: Fitness) -> None:
+        self.blocks.receive(fitness, self.tolerance)
+        if not self.blocks.finished:
+            return
+        self.stage = "done"
+        if self.blocks.step == "found":
+            function = drop_zeros(self.blocks.make_function(), self.tolerance)
+            if self._predicts_all(function):
+                self._ask_best_of(function)
 
     def fit(self, check: Check) -> None:
-        """Fit all terms to the rows but the last, and predict those; again if `check` raises."""
-        normal, rows, terms = self._normal, self.rows, len(self._normal.terms)
-        used = rows.count - min(self.wanted, self._held_back)
-        if normal.count <= used:  # otherwise they were predicted before
-            normal.add(rows, used, check)
-            function = normal.solve(check)
-            if function is not None:
-                function = drop_zeros(function, self.tolerance)
-                if self._predicts_all(function):
-                    self._ask_best_of(function)
-                    return
-        normal.add(rows, rows.count, check)
-        self.wanted, self.stage = max(self._held_back, terms // 20), "rows"
-        if normal.count > 1.5 * terms + 4 * len(self.free):
-            if self.probes < limits.MAX_PROBES:
-                self._start_probe()
-            else:
-                self.stage = "done"
+        """Fit all terms to the rows, and predict the last ones; again if `check` raises."""
+        terms = self._terms
+        function = terms.solve(self.rows, self.wanted, self.tolerance, check)
+        if function is not None:
+            self._ask_best_of(function)
+        elif not terms.failed:
+            self.wanted, self.stage = terms.count_next(), "rows"
+        elif self.probes < limits.MAX_PROBES:
+            self._start_probe()
+        else:
+            self.stage = "done"
 
     def _ask_best_of(self, function: Polynomial) -> None:
         """Take over a function that predicts all rows seen, or nearly so; ask for its best row."""
@@ -335,11 +344,12 @@ class Scout:
         snapshot.put("effects", self.effects.save())
         if self.stage == "probe":
             snapshot.put("probe", self._probe.save())
+        if self.stage == "blocks":
+            snapshot.put("blocks", self.blocks.save())
         if self.function is not None:
             snapshot.put("function", self.function.save())
         if self.stage in ("rows", "fit"):
-            snapshot.facts["added"] = self._normal.count
-            snapshot.arrays["products"] = self._normal.products
+            snapshot.put("terms", self._terms.save())
         return snapshot
 
     def load(self, snapshot: Snapshot) -> None:
@@ -362,14 +372,12 @@ class Scout:
         if self.stage == "probe":
             self._probe = self._make_probe(self.probes - 1)
             self._probe.load(snapshot.get("probe"))
+        if self.stage == "blocks":
+            self.blocks = Blocks(self._last_row, 0.0, self.free, self.seed)
+            self.blocks.load(snapshot.get("blocks"))
         if self.stage in ("rows", "fit"):
-            self._normal = self._make_normal()
-            products = snapshot.array("products", "float64", (len(self._normal.terms),))
-            added = snapshot.fact("added", int, least=0)
-            if added > self.rows.count or not self._normal.terms:
-                raise CheckpointError("its rows and its terms do not fit together")
-            self._normal.add(self.rows, added)
-            self._normal.products = products  # the same to the last digit
+            self._terms = Fit(self.neighbors, self.space.free)
+            self._terms.load(snapshot.get("terms"), self.rows)
         if self.stage in ("check", "known") and self.function is None:
             raise CheckpointError("it has no function to check")
 

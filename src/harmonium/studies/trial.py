@@ -29,7 +29,7 @@ from harmonium.runs import Result, Stop, run
 from harmonium.runs.trace import to_columns
 from harmonium.specs import Spec, SpecError, from_dict, to_json
 
-VERSION = 3
+VERSION = 4
 """Version of the results: raised when the same spec gives other results. Part of every key."""
 
 MAX_ERROR_CHARACTERS = 100_000
