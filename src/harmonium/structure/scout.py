@@ -24,12 +24,12 @@ from harmonium.seeds import stream
 from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 from harmonium.structure import limits
+from harmonium.structure.descent import predict
 from harmonium.structure.pairs import (
     PairFit,
     fit_pairs,
     make_design,
     make_polynomial,
-    predict,
     sharpen,
 )
 from harmonium.structure.polynomial import Polynomial, list_cliques
@@ -231,7 +231,7 @@ class Scout:
         rough = self._rough = fit_pairs(design, self._rough)
         fit = sharpen(design, rough, self.tolerance)
         unknown = np.count_nonzero(fit.pairs) // 2 + len(self.free)
-        wrong = np.abs(predict(design, fit) - design.half).max() > self.tolerance
+        wrong = np.abs(predict(design, *fit) - design.half).max() > self.tolerance
         function = make_polynomial(fit, self.rows)
         if not wrong and 2 * unknown <= self.effects.count and self._predicts_all(function):
             self.promising = True
