@@ -1,6 +1,6 @@
 """Functions of bits as sums of terms, each a coefficient times a product of signs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -212,16 +212,3 @@ def list_cliques(
             ((*term, bit), common & later[bit]) for term, common in layer for bit in sorted(common)
         ]
     return found
-
-
-def make_matrix(rows: Bits, terms: Iterable[Term]) -> NDArray[np.float32]:
-    """Return the products of signs of each term in each row: (rows, terms).
-
-    Every term without its last bit must be there before it.
-    """
-    signs = rows.T.astype(np.float32) * 2 - 1
-    ones = np.ones(len(rows), dtype=np.float32)
-    columns: dict[Term, NDArray[np.float32]] = {}
-    for term in terms:
-        columns[term] = columns[term[:-1]] * signs[term[-1]] if term else ones
-    return np.stack(list(columns.values())).T
