@@ -158,12 +158,12 @@ def make_polynomial(fit: PairFit, rows: Rows, least: float = 1e-7) -> Polynomial
     Those below this share of the largest are left out.
     """
     least *= max(float(np.abs(fit.pairs).max()), float(np.abs(fit.singles).max()))
-    terms: dict[tuple[int, ...], float] = {(): 0.0}
-    terms |= {(bit,): value for bit, value in enumerate(fit.singles.tolist()) if abs(value) > least}
-    terms |= {
-        (one, other): float(fit.pairs[one, other])
-        for one, other in np.argwhere(np.triu(np.abs(fit.pairs) > least, 1)).tolist()
-    }
-    without = Polynomial(rows.length, terms)
-    terms[()] = float(rows.fitness[0] - without(rows.bits[:1])[0])
+    bits = np.flatnonzero(np.abs(fit.singles) > least)
+    one, other = np.nonzero(np.triu(np.abs(fit.pairs) > least, 1))
+    singles, pairs, signs = fit.singles[bits], fit.pairs[one, other], rows.bits[0] * 2.0 - 1.0
+    constant = rows.fitness[0] - singles @ signs[bits] - pairs @ (signs[one] * signs[other])
+    terms: dict[tuple[int, ...], float] = {(): float(constant)}
+    terms |= {(bit,): value for bit, value in zip(bits.tolist(), singles.tolist(), strict=True)}
+    both = zip(one.tolist(), other.tolist(), strict=True)
+    terms |= dict(zip(both, pairs.tolist(), strict=True))
     return Polynomial(rows.length, terms)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -98,7 +98,7 @@ class Polynomial:
         """Bits of all terms one after the other, where each term begins, and coefficients."""
         terms = list(self.coefficients)
         starts = np.cumsum([0, *map(len, terms)])
-        bits = np.array([bit for term in terms for bit in term], dtype=np.int64)
+        bits = np.fromiter(chain.from_iterable(terms), dtype=np.int64, count=int(starts[-1]))
         return bits, starts, np.array(list(self.coefficients.values()), dtype=np.float64)
 
     def __call__(self, bits: ArrayLike) -> Fitness:

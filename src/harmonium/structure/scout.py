@@ -211,8 +211,7 @@ class Scout:
     def _walk(self) -> Bits:
         order = self.free[self._rng("walk", self.passes).permutation(len(self.free))]
         steps = np.zeros((len(order), self.space.length), dtype=np.uint8)
-        for number, bit in enumerate(order):
-            steps[number:, bit] = 1
+        steps[:, order] = np.tri(len(order), dtype=np.uint8)
         return self._last_row ^ steps
 
     def _receive_walk(self, bits: Bits, fitness: Fitness) -> None:
