@@ -20,6 +20,7 @@ from numba import njit
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _FAST = {"error_model": "numpy", "fastmath": {"contract", "nnan"}}
+_ANY_ORDER = {"error_model": "numpy", "fastmath": {"contract", "nnan", "reassoc"}}
 
 _remarks: dict[Path | None, str] = {}
 """By folder, where compiled code is cached if not where it should be, as long as nobody knows."""
@@ -42,8 +43,16 @@ def jit_fast(function: Function) -> Function:
     return _compile(function, **_FAST)
 
 
+def jit_sums(function: Function) -> Function:
+    """Compile like `jit_fast`, with sums in any order so that they vectorise too.
+
+    Their last digits then depend on the processor.
+    """
+    return _compile(function, **_ANY_ORDER)
+
+
 def jit_inline(function: Function) -> Function:
-    """Compile a scalar function like `jit_fast`, and inline it into the loops that call it."""
+    """Compile a small function like `jit_fast`, and inline it into the loops that call it."""
     return _compile(function, **_FAST, inline="always")
 
 

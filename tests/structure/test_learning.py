@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from harmonium import NK, Polynomial
-from harmonium.structure.pairs import fit_pairs, make_design, predict, sharpen
+from harmonium.structure import descent
+from harmonium.structure.pairs import fit_pairs, make_design, sharpen
 from harmonium.structure.probing import Probe
 from harmonium.structure.records import Effects
 from tests.structure.functions import make_function
@@ -41,13 +42,30 @@ def test_pairs_are_found_from_fewer_effects_than_pairs(seed: int) -> None:
     assert effects.count < 30 * 29 / 2
     design = make_design(effects)
     fit = sharpen(design, fit_pairs(design), 1e-9)
-    assert np.abs(predict(design, fit) - design.half).max() < 1e-9
+    assert np.abs(descent.predict(design, *fit) - design.half).max() < 1e-9
     found = {
         (one, other): fit.pairs[one, other]
         for one, other in np.argwhere(np.triu(np.abs(fit.pairs) > 1e-6, 1)).tolist()
     }
     expected = {term: value for term, value in function.coefficients.items() if len(term) == 2}
     assert found == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("price", [0.0, 0.2])
+def test_both_descents_find_the_same_coefficients(price: float) -> None:
+    function = make_function(20, order=2, parts=30, seed=1)
+    design = make_design(walk(function, passes=9, seed=1))
+    chosen = np.flatnonzero(np.triu(np.ones((20, 20)), 1))[::2]
+    prices = np.full((20, 20), price)
+    found = []
+    for descend in (descent._descend_few, descent._descend_many):
+        residual, singles, pairs = design.half.copy(), np.zeros(20), np.zeros((20, 20))
+        change = descend(design, residual, singles, pairs, chosen, prices, 7, 0.0)
+        rest = design.half - descent.predict(design, singles, pairs)
+        np.testing.assert_allclose(residual, rest, atol=1e-12)
+        found.append((change, *singles, *pairs.ravel()))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-12)
+    assert np.count_nonzero(found[0]) > 40
 
 
 def test_without_pairs_only_single_bits_are_fitted() -> None:

@@ -7,8 +7,8 @@ from harmonium import Polynomial
 from harmonium.clock import no_check
 from harmonium.snapshots import CheckpointError
 from harmonium.structure import anneal, eliminate
-from harmonium.structure.polynomial import expand_table, list_cliques, make_matrix
-from harmonium.structure.terms import flip_groups, has_order_two
+from harmonium.structure.polynomial import expand_table, list_cliques
+from harmonium.structure.terms import flip_groups, has_order_two, pack_terms
 from tests.structure.functions import list_rows, make_function
 
 
@@ -81,12 +81,14 @@ def test_table_is_expanded_to_terms() -> None:
     np.testing.assert_allclose(Polynomial(6, terms)(rows), [1.0, 2.0, 3.0, 8.0])
 
 
-def test_matrix_has_a_product_of_signs_for_each_term() -> None:
-    rows = list_rows(3)
-    matrix = make_matrix(rows, [(), (0,), (1,), (0, 1)])
+def test_packed_terms_say_where_products_of_signs_are_negative() -> None:
+    rows = np.tile(list_rows(3), (9, 1))  # more than a word
+    words = pack_terms(rows, [(), (0,), (1,), (0, 1)])
     signs = rows * 2.0 - 1
-    expected = np.column_stack([np.ones(8), signs[:, 0], signs[:, 1], signs[:, 0] * signs[:, 1]])
-    assert (matrix == expected).all()
+    products = np.column_stack([np.ones(72), signs[:, 0], signs[:, 1], signs[:, 0] * signs[:, 1]])
+    negative = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+    assert ((products < 0) == negative[:, :72].T).all()
+    assert not negative[:, 72:].any()
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -47,3 +47,22 @@ def has_plateaus(evidence: Evidence) -> bool:
     """Whether many flips did not change the fitness."""
     plateaus: bool = evidence.flips[1] > MAX_TIES * evidence.flips[0]
     return plateaus
+
+
+@jit
+def list_pairs(evidence: Evidence, variable: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the pairs of bits of which one affects the other, (pairs, 2).
+
+    `variable` has the bit that each bit counts by. Further matrices could be too large.
+    """
+    pairs, length, count = evidence.pairs, len(variable), 0
+    found = np.empty((64, 2), np.int64)
+    for bit in range(length):
+        for other in range(bit + 1, length):
+            one, two = variable[bit], variable[other]
+            if pairs[one, two] == AFFECTS or pairs[two, one] == AFFECTS:
+                if count == len(found):
+                    found = np.concatenate((found, np.empty_like(found)))
+                found[count, 0], found[count, 1] = bit, other
+                count += 1
+    return found[:count].copy()

@@ -1,8 +1,10 @@
 """Moves of walkers: kernels over all of them, each of which makes the next candidates.
 
 Calling a kernel takes longer than most of its work, so that one call takes the fitness of the last
-candidates and makes the next.
+candidates and makes the next. Arrays are passed one by one: tuples of them take twice as long.
 """
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +20,11 @@ PLATEAU_PASSES = 3
 """Passes without a gain after which climbing ends on plateaus."""
 
 
-@jit
 def climb(walkers: Walkers, evidence: Evidence, values: Fitness, rules: Rules) -> int:
     """Take the fitness of flips and propose the next ones; return how many there are."""
-    accept(walkers, evidence, values, rules)
-    propose_flips(walkers, evidence, rules)
-    return int(walkers.active.sum())
+    return _climb(values, *walkers, *evidence, *rules)
 
 
-@jit
 def mix(
     walkers: Walkers,
     evidence: Evidence,
@@ -36,8 +34,26 @@ def mix(
     rules: Rules,
 ) -> int:
     """Take the fitness of mixed rows and propose the next ones; return how many there are."""
+    return _mix(values, donors, *walkers, *evidence, *rules, *sets)
+
+
+@jit
+def _climb(values: Fitness, *arrays: Any) -> int:
+    walkers, evidence, rules = Walkers(*arrays[:13]), Evidence(*arrays[13:15]), Rules(*arrays[15:])
     accept(walkers, evidence, values, rules)
-    propose_mixes(walkers, evidence, sets, donors, rules)
+    propose_flips(walkers, evidence, rules)
+    return int(walkers.active.sum())
+
+
+@jit
+def _mix(values: Fitness, donors: Bits, *arrays: Any) -> int:
+    walkers, evidence, rules = (
+        Walkers(*arrays[:13]),
+        Evidence(*arrays[13:15]),
+        Rules(*arrays[15:21]),
+    )
+    accept(walkers, evidence, values, rules)
+    propose_mixes(walkers, evidence, LinkageSets(*arrays[21:]), donors, rules)
     return int(walkers.active.sum())
 
 

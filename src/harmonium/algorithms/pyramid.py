@@ -15,7 +15,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.algorithms.base import Algorithm, Learned, Search, Status
-from harmonium.algorithms.evidence import AFFECTS, read_evidence, start_evidence
+from harmonium.algorithms.evidence import list_pairs, read_evidence, start_evidence
 from harmonium.algorithms.linkage import Level, LinkageSets, learn_tree, make_sets, read_sets
 from harmonium.algorithms.moves import (
     climb,
@@ -142,14 +142,7 @@ class PyramidSearch(Search):
     @property
     def pairs(self) -> NDArray[np.int64]:
         """Pairs of bits of which one has changed the effect of the other."""
-        variable, evidence = self._rules.variable, self._evidence.pairs
-        found = []
-        for bit, own in enumerate(variable):  # one by one: further matrices could be too large
-            others = variable[bit + 1 :]
-            affects = (evidence[own, others] == AFFECTS) | (evidence[others, own] == AFFECTS)
-            found.append(np.flatnonzero(affects) + bit + 1)
-        bits = np.repeat(np.arange(len(variable)), [len(others) for others in found])
-        return np.column_stack([bits, np.concatenate(found)])
+        return list_pairs(self._evidence, self._rules.variable)
 
     def welcome(self, bits: Bits, fitness: Fitness) -> None:
         """Keep known solutions: they are the newcomers of the next rounds."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.jit import jit_fast
+from harmonium.structure.descent import Design, centre, correlate_all, descend, predict
 from harmonium.structure.polynomial import Polynomial
 from harmonium.structure.records import Effects, Integers, Numbers, Rows
 
@@ -33,17 +34,6 @@ MAX_ADDITIONS = 30
 """How often pairs are added to the strong ones."""
 
 
-class Design(NamedTuple):
-    """Effects sorted by bit, in the form that kernels need."""
-
-    signs: NDArray[np.float32]
-    """z of the row of each effect, 0 for the bit itself: (effects, length)."""
-    first: Integers
-    """First effect of each bit, and the end: (length + 1,)."""
-    half: Numbers
-    """Half of each effect: (effects,)."""
-
-
 class PairFit(NamedTuple):
     """Coefficients of single bits and pairs."""
 
@@ -53,141 +43,14 @@ class PairFit(NamedTuple):
     """Symmetric, (length, length)."""
 
 
-def make_design(effects: Effects, chosen: NDArray[np.bool_] | None = None) -> Design:
+def make_design(effects: Effects) -> Design:
     """Sort effects by bit."""
-    which, rows, values = effects.which, effects.rows, effects.values
-    if chosen is not None:
-        which, rows, values = which[chosen], rows[chosen], values[chosen]
-    length = effects.length
+    which, rows, values, length = effects.which, effects.rows, effects.values, effects.length
     order = np.argsort(which, kind="stable")
     first = np.searchsorted(which[order], np.arange(length + 1))
     signs = rows[order].astype(np.float32) * 2 - 1
     signs[np.arange(len(order)), which[order]] = 0.0
     return Design(signs, first, values[order] / 2)
-
-
-@jit_fast
-def _correlate_all(design: Design, residual: Numbers) -> Numbers:
-    """Return for each pair what its coefficient would change, if it alone were fitted."""
-    length = len(design.first) - 1
-    sums = np.zeros((length, length), np.float32)
-    for one in range(length):
-        for effect in range(design.first[one], design.first[one + 1]):
-            rest = np.float32(residual[effect])
-            for other in range(length):
-                sums[one, other] += rest * design.signs[effect, other]
-    changes = np.zeros((length, length))
-    for one in range(length):
-        for other in range(one + 1, length):
-            size = _count(design, one) + _count(design, other)
-            if size:
-                changes[one, other] = (sums[one, other] + sums[other, one]) / size
-                changes[other, one] = changes[one, other]
-    return changes
-
-
-@jit_fast
-def _centre(design: Design, residual: Numbers, singles: Numbers) -> None:
-    """Let the coefficient of each single bit fit best."""
-    for bit in range(len(singles)):
-        begin, end = design.first[bit], design.first[bit + 1]
-        if begin == end:
-            continue
-        mean = residual[begin:end].mean()
-        singles[bit] += mean
-        residual[begin:end] -= mean
-
-
-@jit_fast
-def _count(design: Design, bit: int) -> int:
-    return int(design.first[bit + 1] - design.first[bit])
-
-
-@jit_fast
-def _list_columns(design: Design, chosen: Integers) -> tuple[Numbers, Integers]:
-    """Return the signs that the chosen pairs have in the effects of both bits, and where each ends.
-
-    A pair is one · length + other. Its signs stand together, so that a descent reads them in order.
-    """
-    length = len(design.first) - 1
-    ends = np.zeros(len(chosen) + 1, np.int64)
-    for number, pair in enumerate(chosen):
-        one, other = pair // length, pair % length
-        ends[number + 1] = ends[number] + _count(design, one) + _count(design, other)
-    columns = np.empty(ends[-1])
-    for number, pair in enumerate(chosen):
-        one, other = pair // length, pair % length
-        place = ends[number]
-        for effect in range(design.first[one], design.first[one + 1]):
-            columns[place] = design.signs[effect, other]
-            place += 1
-        for effect in range(design.first[other], design.first[other + 1]):
-            columns[place] = design.signs[effect, one]
-            place += 1
-    return columns, ends
-
-
-@jit_fast
-def _improve(here: Numbers, there: Numbers, signs: Numbers, old: float, price: float) -> float:
-    """Return the best coefficient of a pair at a price, and subtract its change from residuals.
-
-    `here` and `there` are the residuals of the effects of both bits, `signs` their signs.
-    """
-    middle = len(here)
-    value = 0.0
-    for place in range(middle):
-        value += signs[place] * here[place]
-    for place in range(len(there)):
-        value += signs[middle + place] * there[place]
-    wanted = old + value / len(signs)
-    new = float(np.sign(wanted) * max(abs(wanted) - price, 0.0))
-    change = new - old
-    if change != 0.0:
-        for place in range(middle):
-            here[place] -= change * signs[place]
-        for place in range(len(there)):
-            there[place] -= change * signs[middle + place]
-    return new
-
-
-@jit_fast
-def _descend(
-    design: Design,
-    residual: Numbers,
-    singles: Numbers,
-    pairs: Numbers,
-    chosen: Integers,
-    prices: Numbers,
-    sweeps: int,
-    tolerance: float,
-) -> float:
-    """Improve one coefficient of the chosen pairs after the other, sweep after sweep.
-
-    It ends when none has changed by more than the tolerance. Return the largest change of the first
-    sweep.
-    """
-    first, length = design.first, len(singles)
-    columns, ends = _list_columns(design, chosen)
-    first_change = 0.0
-    for sweep in range(sweeps):
-        _centre(design, residual, singles)
-        largest = 0.0
-        for number, pair in enumerate(chosen):
-            one, other = pair // length, pair % length
-            signs = columns[ends[number] : ends[number + 1]]
-            if len(signs) == 0:
-                continue
-            here = residual[first[one] : first[one + 1]]
-            there = residual[first[other] : first[other + 1]]
-            old = pairs[one, other]
-            new = _improve(here, there, signs, old, prices[one, other])
-            pairs[one, other] = pairs[other, one] = new
-            largest = max(largest, abs(new - old))
-        if sweep == 0:
-            first_change = largest
-        if largest <= tolerance:
-            break
-    return first_change
 
 
 @jit_fast
@@ -215,8 +78,8 @@ def _lower(
 ) -> None:
     """Improve all coefficients at these prices, until none changes by more than the tolerance."""
     for _ in range(ROUNDS):
-        chosen = _choose(pairs, _correlate_all(design, residual), prices)
-        change = _descend(design, residual, singles, pairs, chosen, prices, SWEEPS, tolerance)
+        chosen = _choose(pairs, correlate_all(design, residual), prices)
+        change = descend(design, residual, singles, pairs, chosen, prices, SWEEPS, tolerance)
         if change <= tolerance:
             return
 
@@ -226,10 +89,10 @@ def fit_pairs(design: Design, start: PairFit | None = None) -> PairFit:
     length = len(design.first) - 1
     zero = PairFit(np.zeros(length), np.zeros((length, length)))
     singles, pairs = zero if start is None else (start.singles.copy(), start.pairs.copy())
-    residual = design.half - predict(design, PairFit(singles, pairs))
+    residual = design.half - predict(design, singles, pairs)
     whole = design.half.copy()
-    _centre(design, whole, zero.singles)
-    highest = float(np.abs(_correlate_all(design, whole)).max())
+    centre(design, whole, zero.singles)
+    highest = float(np.abs(correlate_all(design, whole)).max())
     if highest <= 0.0:
         return PairFit(singles, pairs)
     price, flat = 0.0, np.ones((length, length))
@@ -265,7 +128,7 @@ def sharpen(design: Design, rough: PairFit, tolerance: float) -> PairFit:
                     exact, rest = _fit_again(design, exact, chosen, 300, 1e-13 * scale)
                 if np.abs(rest).max() <= tolerance:
                     return exact
-        left = np.where(kept, 0.0, np.abs(_correlate_all(design, residual)))
+        left = np.where(kept, 0.0, np.abs(correlate_all(design, residual)))
         kept = kept | (left >= 0.5 * left.max())
     return fit
 
@@ -283,27 +146,10 @@ def _fit_again(
     All others become zero.
     """
     better = PairFit(fit.singles.copy(), np.where(kept, fit.pairs, 0.0))
-    residual = design.half - predict(design, better)
+    residual = design.half - predict(design, *better)
     chosen = np.flatnonzero(np.triu(kept, 1))
-    _descend(design, residual, *better, chosen, np.zeros_like(better.pairs), sweeps, tolerance)
+    descend(design, residual, *better, chosen, np.zeros_like(better.pairs), sweeps, tolerance)
     return better, residual
-
-
-def predict(design: Design, fit: PairFit) -> Numbers:
-    """Return half of each effect, as the coefficients say."""
-    return _predict(design, *fit)
-
-
-@jit_fast
-def _predict(design: Design, singles: Numbers, pairs: Numbers) -> Numbers:
-    values = np.empty(len(design.half))
-    for bit in range(len(singles)):
-        for effect in range(design.first[bit], design.first[bit + 1]):
-            value = singles[bit]
-            for other in range(len(singles)):
-                value += design.signs[effect, other] * pairs[bit, other]
-            values[effect] = value
-    return values
 
 
 def make_polynomial(fit: PairFit, rows: Rows, least: float = 1e-7) -> Polynomial:
@@ -312,12 +158,12 @@ def make_polynomial(fit: PairFit, rows: Rows, least: float = 1e-7) -> Polynomial
     Those below this share of the largest are left out.
     """
     least *= max(float(np.abs(fit.pairs).max()), float(np.abs(fit.singles).max()))
-    terms: dict[tuple[int, ...], float] = {(): 0.0}
-    terms |= {(bit,): value for bit, value in enumerate(fit.singles.tolist()) if abs(value) > least}
-    terms |= {
-        (one, other): float(fit.pairs[one, other])
-        for one, other in np.argwhere(np.triu(np.abs(fit.pairs) > least, 1)).tolist()
-    }
-    without = Polynomial(rows.length, terms)
-    terms[()] = float(rows.fitness[0] - without(rows.bits[:1])[0])
+    bits = np.flatnonzero(np.abs(fit.singles) > least)
+    one, other = np.nonzero(np.triu(np.abs(fit.pairs) > least, 1))
+    singles, pairs, signs = fit.singles[bits], fit.pairs[one, other], rows.bits[0] * 2.0 - 1.0
+    constant = rows.fitness[0] - singles @ signs[bits] - pairs @ (signs[one] * signs[other])
+    terms: dict[tuple[int, ...], float] = {(): float(constant)}
+    terms |= {(bit,): value for bit, value in zip(bits.tolist(), singles.tolist(), strict=True)}
+    both = zip(one.tolist(), other.tolist(), strict=True)
+    terms |= dict(zip(both, pairs.tolist(), strict=True))
     return Polynomial(rows.length, terms)

@@ -1,10 +1,9 @@
 """Functions of bits as sums of terms, each a coefficient times a product of signs."""
 
-import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, compress, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -99,7 +98,7 @@ class Polynomial:
         """Bits of all terms one after the other, where each term begins, and coefficients."""
         terms = list(self.coefficients)
         starts = np.cumsum([0, *map(len, terms)])
-        bits = np.array([bit for term in terms for bit in term], dtype=np.int64)
+        bits = np.fromiter(chain.from_iterable(terms), dtype=np.int64, count=int(starts[-1]))
         return bits, starts, np.array(list(self.coefficients.values()), dtype=np.float64)
 
     def __call__(self, bits: ArrayLike) -> Fitness:
@@ -221,19 +220,6 @@ def expand_table(bits: Term, values: Numbers) -> dict[Term, float]:
     for axis in range(len(bits)):
         off, on = np.split(table, 2, axis)
         table = np.concatenate([on + off, on - off], axis) / 2
-    choices = itertools.product((False, True), repeat=len(bits))
-    terms = (tuple(itertools.compress(bits, choice)) for choice in choices)
+    choices = product((False, True), repeat=len(bits))
+    terms = (tuple(compress(bits, choice)) for choice in choices)
     return dict(zip(terms, table.ravel().tolist(), strict=True))
-
-
-def make_matrix(rows: Bits, terms: Iterable[Term]) -> NDArray[np.float32]:
-    """Return the products of signs of each term in each row: (rows, terms).
-
-    Every term without its last bit must be there before it.
-    """
-    signs = rows.T.astype(np.float32) * 2 - 1
-    ones = np.ones(len(rows), dtype=np.float32)
-    columns: dict[Term, NDArray[np.float32]] = {}
-    for term in terms:
-        columns[term] = columns[term[:-1]] * signs[term[-1]] if term else ones
-    return np.stack(list(columns.values())).T

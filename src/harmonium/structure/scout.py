@@ -26,13 +26,13 @@ from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.space import Space
 from harmonium.structure import limits
 from harmonium.structure.blocks import Blocks
+from harmonium.structure.descent import predict
 from harmonium.structure.fitting import Fit
 from harmonium.structure.pairs import (
     PairFit,
     fit_pairs,
     make_design,
     make_polynomial,
-    predict,
     sharpen,
 )
 from harmonium.structure.polynomial import Polynomial
@@ -221,8 +221,7 @@ class Scout:
     def _walk(self) -> Bits:
         order = self.free[self._rng("walk", self.passes).permutation(len(self.free))]
         steps = np.zeros((len(order), self.space.length), dtype=np.uint8)
-        for number, bit in enumerate(order):
-            steps[number:, bit] = 1
+        steps[:, order] = np.tri(len(order), dtype=np.uint8)
         return self._last_row ^ steps
 
     def _receive_walk(self, bits: Bits, fitness: Fitness) -> None:
@@ -241,7 +240,7 @@ class Scout:
         rough = self._rough = fit_pairs(design, self._rough)
         fit = sharpen(design, rough, self.tolerance)
         unknown = np.count_nonzero(fit.pairs) // 2 + len(self.free)
-        wrong = np.abs(predict(design, fit) - design.half).max() > self.tolerance
+        wrong = np.abs(predict(design, *fit) - design.half).max() > self.tolerance
         function = make_polynomial(fit, self.rows)
         if not wrong and 2 * unknown <= self.effects.count and self._predicts_all(function):
             self.promising = True

@@ -3,17 +3,26 @@
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg.blas import dsymv
 
 from harmonium.bits import Bits, Fitness
 from harmonium.clock import Check, no_check
-from harmonium.structure.polynomial import Numbers, Polynomial, Term, make_matrix
+from harmonium.jit import jit
+from harmonium.structure.polynomial import Integers, Numbers, Polynomial, Term
 from harmonium.structure.records import Rows
 
 UNDECIDED = 1e-6
 """Share of its rows that count for a term, after all others, below which it is not decided."""
 
-MAX_PRODUCTS = 10_000_000_000
-"""Multiplications between two looks at the clock: some tenths of a second."""
+CLEARLY_DECIDED = 1e-3
+"""That share from which on single precision is enough for the factor."""
+
+MAX_REFINEMENTS, EXACT = 6, 1e-11
+"""How often what is left of the equations is solved at most, and the relative change of the
+coefficients after which it is not solved again: every time adds at least 3 digits."""
+
+MAX_PRODUCTS = 40_000_000_000
+"""Products of signs between two looks at the clock: about a tenth of a second."""
 
 COLUMNS = 128
 """Columns of the normal equations that are eliminated together."""
@@ -34,37 +43,111 @@ class Normal:
         self.length, self.terms = length, terms
         self.count = 0
         self._gram = np.zeros((len(terms), len(terms)))
+        """Sums of products of signs: the lower triangle."""
         self.products = np.zeros(len(terms))
 
     def add(self, rows: Rows, end: int, check: Check = no_check) -> None:
         """Add the next rows, so that there are `end`; if `check` raises, go on by another call.
 
-        The sums of products of signs are exact, those of the fitness depend on the order of rows.
+        Sums of products of signs are whole numbers and exact; those of the fitness depend on the
+        order of rows.
         """
         bits, fitness = rows.bits, rows.fitness
         step = max(1, MAX_PRODUCTS // len(self.terms) ** 2)
         while self.count < end:
             check()
             part = slice(self.count, min(self.count + step, end))
-            matrix = make_matrix(bits[part], self.terms)
-            self._gram += matrix.T @ matrix  # whole numbers, exact also in single precision
-            self.products = self.products + matrix.T @ fitness[part]
+            words = pack_terms(bits[part], self.terms)
+            _add_products(self._gram, words, part.stop - part.start)
+            self.products = self.products + _sum_signed(words, fitness[part])
             self.count = part.stop
 
     def solve(self, check: Check = no_check) -> Polynomial | None:
         """Return the function that fits best, or none if the rows do not decide all terms."""
-        try:
-            factor = factorize(self._gram, check)
-        except LinAlgError:
+        factor = self._factorize(np.float32, CLEARLY_DECIDED, check)
+        if factor is None:
+            factor = self._factorize(np.float64, UNDECIDED, check)
+        if factor is None:
             return None
-        if (np.diag(factor) ** 2).min() < UNDECIDED * self.count:
-            return None
-        values: Numbers = cho_solve((factor, True), self.products)
-        values += cho_solve((factor, True), self.products - self._gram @ values)
+        values: Numbers = np.zeros(len(self.terms))
+        left = self.products
+        for _ in range(MAX_REFINEMENTS):
+            change = cho_solve((factor.T, False), left.astype(factor.dtype), check_finite=False)
+            values += change
+            if np.abs(change).max() <= EXACT * np.abs(values).max():
+                break
+            left = dsymv(-1.0, self._gram.T, values, beta=1.0, y=self.products)
         return Polynomial(self.length, dict(zip(self.terms, values.tolist(), strict=True)))
 
+    def _factorize(self, kind: type, least: float, check: Check) -> NDArray[np.floating] | None:
+        """Return the factor; none where less than this share of the rows counts for a term."""
+        try:
+            factor = factorize(self._gram.astype(kind), check)
+        except LinAlgError:
+            return None
+        decided = (np.diag(factor) ** 2).min() >= least * self.count
+        return factor if decided else None
 
-def factorize(matrix: Numbers, check: Check = no_check) -> Numbers:
+
+def pack_terms(rows: Bits, terms: list[Term]) -> NDArray[np.uint64]:
+    """Return where the product of signs of each term is negative, a bit a row: (terms, words).
+
+    Every term without its last bit must be there before it.
+    """
+    padded = np.zeros((rows.shape[1], -(-len(rows) // 64) * 64), np.uint8)
+    padded[:, : len(rows)] = 1 - rows.T
+    zeros = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+    places = {term: place for place, term in enumerate(terms)}
+    parents = np.array([places[term[:-1]] if term else -1 for term in terms])
+    return _multiply_signs(zeros, parents, np.array([term[-1] if term else -1 for term in terms]))
+
+
+@jit
+def _multiply_signs(
+    zeros: NDArray[np.uint64], parents: Integers, last: Integers
+) -> NDArray[np.uint64]:
+    words = np.zeros((len(parents), zeros.shape[1]), np.uint64)
+    for term in range(len(parents)):
+        if last[term] >= 0:
+            words[term] = words[parents[term]] ^ zeros[last[term]]
+    return words
+
+
+@jit
+def _add_products(gram: Numbers, words: NDArray[np.uint64], rows: int) -> None:
+    """Add the sums of products of all pairs of terms to the lower triangle."""
+    for one in range(len(words)):
+        mine = words[one]
+        for other in range(one + 1):
+            yours, differ = words[other], np.uint64(0)
+            for place in range(len(mine)):
+                differ += _count_ones(mine[place] ^ yours[place])
+            gram[one, other] += rows - 2 * np.int64(differ)
+
+
+@jit
+def _count_ones(word: np.uint64) -> np.uint64:
+    """Count the ones of a word; compilers know this form, and use one instruction."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@jit
+def _sum_signed(words: NDArray[np.uint64], values: Fitness) -> Numbers:
+    """Return the sum of all values for each term, each with the sign that the term has there."""
+    sums = np.zeros(len(words))
+    for term in range(len(words)):
+        for row in range(len(values)):
+            negative = (words[term, row >> 6] >> np.uint64(row & 63)) & np.uint64(1)
+            sums[term] += -values[row] if negative else values[row]
+    return sums
+
+
+def factorize(matrix: NDArray[np.floating], check: Check = no_check) -> NDArray[np.floating]:
     """Return the Cholesky factor of a matrix, a lower triangle; look at the clock meanwhile.
 
     Raises
