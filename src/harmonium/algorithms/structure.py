@@ -109,7 +109,7 @@ class StructureSearch(PyramidSearch):
             super().receive(bits, fitness)
             return
         scout, stage = self.scout, self.scout.stage
-        with self.clock.charge("building"), one_blas_thread():
+        with self.clock.charge("building"):
             scout.receive(bits, fitness)
         if stage == "check":
             self.welcome(bits, fitness)

@@ -76,6 +76,8 @@ class Blocks:
         """By how much the exception differs from the sum of the effects."""
         self._tables: list[Numbers] = []
         """Change of the fitness by each setting of the blocks that were tried."""
+        self._chosen: Masks | None = None
+        """Which units the proposed rows flip, if they were proposed here."""
 
     @property
     def finished(self) -> bool:
@@ -111,7 +113,8 @@ class Blocks:
             count = max(limits.MIN_PREDICTED, int(free.sum())) // 2
             rng = stream(self.seed, "scout blocks", self.draws)
             return self.row ^ (free & (rng.random((count, len(self.row))) < 0.5))
-        return self.row ^ (self._choose() @ self.flips)
+        self._chosen = self._choose()
+        return self.row ^ (self._chosen @ self.flips)
 
     def _choose(self) -> Masks:
         """Return which units are flipped in each row: (rows, units)."""
@@ -152,6 +155,7 @@ class Blocks:
     def receive(self, fitness: Fitness, tolerance: float) -> None:
         """Take the fitness of all proposed rows; values within the tolerance are the same."""
         if self.step == "effects":
+            self._chosen = None
             known = self.effects.copy()
             known[np.isnan(known)] = fitness - self.value
             self.effects, self.step = known, "test"
@@ -163,7 +167,8 @@ class Blocks:
         if self.step == "confirm":
             self.step = "found"
             return
-        chosen = self._choose()
+        chosen = self._choose() if self._chosen is None else self._chosen
+        self._chosen = None
         residuals = fitness - self.value - chosen @ self.effects
         odd = np.abs(residuals) > tolerance
         if self.step == "test":

@@ -26,6 +26,12 @@ class Rows:
         self.count = 0
         self._bits = [np.empty((0, length), dtype=np.uint8)]
         self._fitness = [np.empty(0)]
+        self._low, self._high = np.inf, -np.inf
+
+    @property
+    def spread(self) -> float:
+        """Largest fitness minus smallest, 0 without rows."""
+        return max(0.0, self._high - self._low)
 
     @property
     def bits(self) -> Bits:
@@ -43,6 +49,8 @@ class Rows:
         """Add rows; the arrays are kept, and must not change."""
         self._bits.append(bits)
         self._fitness.append(fitness)
+        values = fitness.tolist()
+        self._low, self._high = min([self._low, *values]), max([self._high, *values])
         self.count += len(bits)
 
     def save(self) -> Snapshot:

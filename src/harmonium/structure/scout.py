@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 
 from harmonium.bits import Bits, Fitness
+from harmonium.blas import one_blas_thread
 from harmonium.clock import Check
 from harmonium.seeds import stream
 from harmonium.snapshots import CheckpointError, Snapshot
@@ -122,8 +123,7 @@ class Scout:
     @property
     def tolerance(self) -> float:
         """Difference up to which two values are the same."""
-        values = self.rows.fitness
-        return limits.TOLERANCE * float(np.ptp(values)) if len(values) else 0.0
+        return limits.TOLERANCE * self.rows.spread
 
     def _rng(self, part: str, number: int = 0) -> np.random.Generator:
         return stream(self.seed, f"scout {part}", number)
@@ -231,7 +231,8 @@ class Scout:
         self._last_row, self._last_value = bits[-1].copy(), float(fitness[-1])
         self.passes += 1
         if self.passes >= self.next_fit:
-            self._fit()
+            with one_blas_thread():
+                self._fit()
 
     def _fit(self) -> None:
         """Fit a function of pairs; ask for the best row of one that is right, or nearly so."""

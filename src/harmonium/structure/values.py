@@ -110,8 +110,7 @@ class ValueScout:
     @property
     def tolerance(self) -> float:
         """Difference up to which two values are the same."""
-        values = self.rows.fitness
-        return TOLERANCE * float(np.ptp(values)) if len(values) else 0.0
+        return TOLERANCE * self.rows.spread
 
     def _rng(self, part: str, number: int = 0) -> np.random.Generator:
         return stream(self.seed, f"value scout {part}", number)
