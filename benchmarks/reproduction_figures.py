@@ -6,7 +6,16 @@ Colours and shapes are those of the reports; the paper's points are hollow.
 from collections.abc import Sequence
 from pathlib import Path
 
-from points import FAMILIES, SETTINGS, Growth, Measured, find_paper_exponent, read_paper
+from points import (
+    FAMILIES,
+    POINTS,
+    SETTINGS,
+    Growth,
+    Measured,
+    choose_readings,
+    find_paper_exponent,
+    read_paper,
+)
 
 from harmonium.reports.curves import Curve, Panel, Spot
 from harmonium.reports.figures import Figure
@@ -28,7 +37,11 @@ def write_figures(rows: Sequence[Measured], laws: Sequence[Growth]) -> None:
 
 def list_drawn(rows: Sequence[Measured]) -> list[str]:
     """Return the families with points of ours."""
-    done = {row.family for row in rows if row.state == "done" and row.name in SETTINGS}
+    done = {
+        row.family
+        for row in rows
+        if row.state == "done" and row.name.removesuffix(POINTS) in SETTINGS
+    }
     return [family for family in FAMILIES if family in done]
 
 
@@ -48,8 +61,9 @@ def trace_ours(family: str, name: str, rows: Sequence[Measured], laws: Sequence[
     """Return our points of a setting, with the law through three or more of them."""
     spots = tuple(
         Spot(row.size, row.evaluations, row.low, row.high)
-        for row in rows
-        if (row.family, row.name, row.state) == (family, name, "done") and row.evaluations
+        for row in choose_readings(rows)
+        if (row.family, row.name.removesuffix(POINTS), row.state) == (family, name, "done")
+        and row.evaluations
     )
     law = find_law(family, name, laws)
     if not law or len(law.sizes) < 3:
