@@ -19,7 +19,7 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 ORDER: Final = (
     *("bits", "interrupts", "jit", "blas", "clock", "files", "format", "warn", "extras"),
     "version",
-    *("seeds", "specs", "registry", "snapshots", "space", "variables"),
+    *("seeds", "sources", "specs", "registry", "snapshots", "space", "variables"),
     *("instances", "problems", "generate", "models", "testing"),
     *("structure", "algorithms", "runs"),
     *(

@@ -1,10 +1,14 @@
 """Registries: by name, by path, of modules that change, and of classes that stay as they are."""
 
+import hashlib
+import os
+import py_compile
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from harmonium import ALGORITHMS, EDA, MODELS, PROBLEMS, UMDA, OneMax
@@ -233,3 +237,93 @@ def test_a_class_that_cannot_be_imported_again_is_refused() -> None:
         check_findable(ALGORITHMS, EDA(Local(), population=20))
     check_findable(ALGORITHMS, EDA(UMDA(), population=20))
     check_findable(PROBLEMS, OneMax(5))
+
+
+def make(module: str) -> float:
+    """Return the value of a problem of the user for a row of ones, if its key is new."""
+    problem = PROBLEMS.make(f"{module}:make", {"length": 1})
+    return float(problem(np.ones((1, 1), dtype=np.uint8))[0])
+
+
+PROBLEM = """
+{imports}
+class Problem:
+    optimum = None
+    def __init__(self, length):
+        self.length = length
+    def __call__(self, bits):
+        return {value} * bits.sum(axis=1)
+def make(length):
+    return Problem(length)
+"""
+
+
+def rewrite(path: Path, text: str) -> None:
+    """Change a file as an editor does that keeps its time."""
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (1.7e9, 1.7e9))
+
+
+def test_old_bytecode_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    name = write_module(tmp_path, "")
+    path = tmp_path / f"{name}.py"
+    with importable(tmp_path):
+        for value in (1, 2, 3):
+            rewrite(path, PROBLEM.format(imports="", value=value))
+            py_compile.compile(str(path)) if value == 1 else None
+            assert make(name) == value
+        source = PROBLEMS.make(f"{name}:make", {"length": 1}).to_dict()["source"]
+    assert source == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+HELPERS = [
+    ("import {0}", "{0}.VALUE"),
+    ("from {0} import VALUE as there", "there"),
+    ("from {0}_package import inner", "inner.VALUE"),
+    ("import {0}_package.inner as there", "there.VALUE"),
+    ("", "__import__({0!r}).VALUE"),
+]
+
+
+@pytest.mark.parametrize(("imports", "value"), HELPERS)
+def test_a_changed_module_that_is_imported_makes_another_problem(
+    tmp_path: Path, imports: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    helper = write_module(tmp_path, "VALUE = 1\n")
+    (tmp_path / f"{helper}_package").mkdir()
+    inner = tmp_path / f"{helper}_package" / "inner.py"
+    inner.write_text(f"from {helper} import VALUE\n")
+    name = write_module(
+        tmp_path, PROBLEM.format(imports=imports.format(helper), value=value.format(helper))
+    )
+    sources = []
+    with importable(tmp_path):
+        for number in (1, 2, 1):
+            rewrite(tmp_path / f"{helper}.py", f"VALUE = {number}\n")
+            if not imports:  # a name that is computed is not seen, as the documentation says
+                assert make(name) == 1
+                continue
+            assert make(name) == number
+            sources.append(PROBLEMS.make(f"{name}:make", {"length": 1}).to_dict()["source"])
+    assert not imports or (sources[0] == sources[2] != sources[1])
+
+
+def test_what_a_module_does_to_the_import_path_does_not_last(tmp_path: Path) -> None:
+    before = list(sys.path)
+    with importable(tmp_path):
+        sys.path.clear()
+    assert sys.path == before
+    with importable(tmp_path):
+        sys.path.append("lasting")  # for modules that are imported later
+    assert sys.path == [*before, "lasting"]
+    sys.path.remove("lasting")
+
+
+def test_names_are_python_identifiers(tmp_path: Path) -> None:
+    (tmp_path / "модуль.py").write_text("def größe(): pass\n", encoding="utf-8")
+    with importable(tmp_path):
+        for name in ("größe", "gro\u0308ße"):  # composed or not, as in Python
+            assert find_object(f"модуль:{name}") is sys.modules["модуль"].größe
+    assert MODELS.split("модуль:größe:smoothing=0.5") == ("модуль:größe", {"smoothing": 0.5})

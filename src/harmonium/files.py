@@ -5,8 +5,9 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from itertools import combinations
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +30,38 @@ def relative_to(folder: Path) -> Iterator[None]:
 def resolve(path: str) -> Path:
     """Return the path of a file that a problem names."""
     return (_base.get() or Path()) / path
+
+
+def writes_over(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether writing a file in one step would replace or remove another, under any name of it."""
+    return any(_is_one_file(one, Path(other)) for one in (Path(path), _name_part(Path(path))))
+
+
+def fix_outputs(**paths: str | os.PathLike[str] | None) -> dict[str, Any]:
+    """Return paths, by what they are for, as absolute ones: a function may change the folder.
+
+    Raises
+    ------
+    ValueError
+        If two of them lead to one file.
+    """
+    given = {name: Path(path) for name, path in paths.items() if path is not None}
+    for (first, path), (second, other) in combinations(given.items(), 2):
+        if writes_over(path, other) or writes_over(other, path):
+            raise ValueError(f"{first} is {path}, the same file as {second}; choose another")
+    return {**paths, **{name: path.absolute() for name, path in given.items()}}
+
+
+def _is_one_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, or would if there was one; devices are shared."""
+    if os.path.exists(one) and os.path.exists(other):
+        return one.is_file() and one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _name_part(path: Path) -> Path:
+    """Return the file that is written first, and then takes the place of `path`."""
+    return path.with_name(f"{path.name}.part")
 
 
 class FileRefusedError(OSError):
@@ -133,14 +166,15 @@ def write_atomically(path: str | os.PathLike[str], mode: str = "wb") -> Iterator
     """
     final = Path(path)
     replaceable = final.is_file() or not final.exists()
-    part = final.with_name(f"{final.name}.part") if replaceable else final
+    part = _name_part(final) if replaceable else final
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     if replaceable:
-        part.unlink(missing_ok=True)  # of an earlier attempt, or a link to another file
+        with suppress(FileNotFoundError, NotADirectoryError):
+            part.unlink()  # of an earlier attempt, or a link to another file
         mode = mode.replace("w", "x")
     ours: os.stat_result | None = None
     try:
-        with open(part, mode, opener=open_output, **text) as file:
+        with _open_part(part, final, mode, **text) as file:
             ours = os.fstat(file.fileno())
             yield file
             file.flush()
@@ -155,6 +189,16 @@ def write_atomically(path: str | os.PathLike[str], mode: str = "wb") -> Iterator
         raise
 
 
+def _open_part(part: Path, final: Path, mode: str, **text: Any) -> IO[Any]:
+    """Open the file that is written first; an error names the file that was asked for."""
+    try:
+        return open(part, mode, opener=open_output, **text)
+    except OSError as error:
+        made = error.errno == errno.ENOENT and final.parent.is_dir()
+        reason = "its folder takes no files" if made else error.strerror
+        raise OSError(error.errno, reason, str(final)) from error
+
+
 def _is_same(path: Path, file: os.stat_result | None) -> bool:
     """Whether a path leads to a file that was opened before."""
     return file is not None and path.exists() and os.path.samestat(path.stat(), file)
@@ -162,4 +206,4 @@ def _is_same(path: Path, file: os.stat_result | None) -> bool:
 
 def _check_same(path: Path, file: os.stat_result) -> None:
     if not _is_same(path, file):
-        raise OSError(errno.EBUSY, "another process writes it", str(path))
+        raise OSError(errno.EBUSY, "another process writes it", str(path).removesuffix(".part"))

@@ -17,12 +17,13 @@ from numpy.typing import ArrayLike
 from harmonium.algorithms import Algorithm
 from harmonium.bits import Bits, check_bits
 from harmonium.clock import TimeUp
+from harmonium.files import fix_outputs
 from harmonium.interrupts import plain_interrupts
 from harmonium.models import Model
 from harmonium.options import FilePath, Options
 from harmonium.problems import check_problem, find_repair
 from harmonium.runs import Callback, Reason, Result, Runner, compile_kernels, default_stop
-from harmonium.runs.checkpoint import check_function, keep_checkpoint, load_runner
+from harmonium.runs.checkpoint import check_free, check_function, keep_checkpoint, load_runner
 from harmonium.runs.feasible import check_feasible, read_feasible
 from harmonium.runs.function import FunctionEvaluator, OnError
 from harmonium.runs.log import Log
@@ -265,7 +266,7 @@ def resume(
     if not callable(function):
         raise TypeError(f"function is {function!r}; expected resume(path, function)")
     given = {key: value for key, value in locals().items() if key not in ("path", "function")}
-    options = Options(**given)
+    options = Options(**given | {"log": fix_outputs(checkpoint=path, log=log)["log"]})
     runner = load_runner(Path(path), function, executor, feasible)
     if target is not None:
         runner.evaluator.target = float(target) * runner.evaluator.sign
@@ -287,6 +288,9 @@ def _optimize(
     function: Callable[[Any], Any], length: int | None, options: Options, sign: float
 ) -> Result:
     """Check everything, then run."""
+    if options.checkpoint is not None:
+        check_free(Path(options.checkpoint))
+    options = replace(options, **fix_outputs(checkpoint=options.checkpoint, log=options.log))
     variables = None if options.space is None else Variables(options.space)
     if length is None and variables is None and hasattr(function, "length"):
         problem = check_problem(function)

@@ -8,6 +8,7 @@ import importlib
 import importlib.machinery
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +17,12 @@ from typing import Any, Generic, TypeVar
 
 from harmonium.files import relative_to
 from harmonium.interrupts import is_interrupt
+from harmonium.sources import forget, from_sources, has_changed, hash_source, import_source
 from harmonium.specs import (
     Scalar,
     Spec,
     SpecError,
     check_fields,
-    hash_source,
     make,
     parse_settings,
 )
@@ -31,8 +32,15 @@ S = TypeVar("S", bound=Spec)
 Wrap = Callable[[str, Callable[..., Any], Mapping[str, Any]], S]
 """Makes a spec from a path, the function found there, and settings."""
 
-_PATH = re.compile(r"\s*([A-Za-z_][\w.]*:[A-Za-z_][\w.]*)\s*(?::(.*))?$", re.S)
+_PATH = re.compile(r"\s*([^\s:]+:[^\s:]+)\s*(?::(.*))?$", re.S)
 """`module:name`, and after another colon its settings."""
+
+
+def _match_path(text: str) -> re.Match[str] | None:
+    """Return the parts of a path and its settings; none if its names are not Python's."""
+    found = _PATH.match(text)
+    named = found is not None and all(map(str.isidentifier, re.split("[.:]", found[1])))
+    return found if named else None
 
 
 class Registry(Generic[S]):
@@ -108,7 +116,7 @@ class Registry(Generic[S]):
     def split(self, text: str) -> tuple[str, dict[str, Scalar]]:
         """Split a text into a name or path, and settings."""
         name, _, rest = text.partition(":")
-        path = _PATH.match(text)
+        path = _match_path(text)
         if path and name.strip() not in self:
             name, rest = path[1], path[2] or ""
         return name.strip(), parse_settings(name.strip(), rest)
@@ -117,7 +125,7 @@ class Registry(Generic[S]):
         """Return the class with this name, or the class or function at this path."""
         if name in self._specs:
             return self._specs[name]
-        if not _PATH.match(name):
+        if not _match_path(name):
             known = ", ".join(self._specs)
             raise SpecError(f"unknown {self.kind} {name!r}; known: {known}, or module:name")
         return find_object(name)
@@ -151,10 +159,10 @@ def check_findable(registry: Registry[Any], spec: Spec) -> None:
 def find_object(path: str) -> Callable[..., Any]:
     """Return the function, class or other callable at `module:name`."""
     module_name, _, names = path.partition(":")
-    if not _PATH.match(path):
+    if not _match_path(path):
         raise SpecError(f"{path!r} is not a path; write module:function, without .py")
     found: Any = import_module(path, module_name)
-    for part in names.split("."):
+    for part in unicodedata.normalize("NFKC", names).split("."):  # as Python reads identifiers
         found = getattr(found, part, None)
     if not callable(found):
         raise SpecError(f"{path}: {module_name} has no function or class {names!r}")
@@ -169,12 +177,20 @@ def importable(folder: Path | None) -> Iterator[None]:
     if added is None:
         yield
         return
+    before = list(sys.path)
     sys.path.insert(0, added)
     try:
-        with relative_to(Path(added)):
+        with relative_to(Path(added)), from_sources():
             yield
     finally:
+        _restore_path(before, added)
+
+
+def _restore_path(before: list[str], added: str) -> None:
+    """Remove what was added to the import path, and add what the user's code has removed."""
+    if added in sys.path:
         sys.path.remove(added)
+    sys.path += [entry for entry in before if entry not in sys.path]
 
 
 def import_module(name: str, module_name: str) -> ModuleType:
@@ -196,21 +212,22 @@ def import_module(name: str, module_name: str) -> ModuleType:
         ) from error
 
 
-_sources: dict[str, str] = {}
-"""By module, the hash of its file when it was imported."""
+_imported: set[str] = set()
+"""Modules that were imported here."""
 
 
 def _import_anew(module_name: str) -> ModuleType:
-    """Import a module; once more if its file has changed, or another would be found now."""
+    """Import a module; once more if its source has changed, or another would be found now."""
     known = sys.modules.get(module_name)
-    if known is not None and module_name in _sources:
+    if known is not None and module_name in _imported:
         spec = known.__spec__
         first = module_name.partition(".")[0]
         importlib.invalidate_caches()
         found = importlib.machinery.PathFinder.find_spec(first)
         moved = first == module_name and found and spec and found.origin != spec.origin
-        if moved or hash_source(known) != _sources[module_name]:
-            del sys.modules[module_name]
-    module = importlib.import_module(module_name)
-    _sources[module_name] = hash_source(module)
+        if moved or has_changed(known):
+            forget(known)
+    module = import_source(module_name)
+    hash_source(module)  # now: the file of one that was imported by others may change later
+    _imported.add(module_name)
     return module

@@ -10,13 +10,13 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import msgspec
 import numpy as np
 from msgspec import inspect
+
+from harmonium.sources import hash_source
 
 Scalar = bool | int | float | str | None
 
@@ -53,7 +53,7 @@ class Spec:
         """Return every field, defaults included, under its name; nested specs as dicts too.
 
         The entry `name` says which spec it is. Specs defined outside harmonium also have `source`,
-        the SHA-256 of the file of their class.
+        the SHA-256 of the file of their class and of the user's modules that it imports.
         """
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
         source = read_source(type(self))
@@ -114,13 +114,6 @@ def read_source(cls: type) -> str:
 
 
 _known_sources: dict[type, str] = {}  # as the file was when the class was first described
-
-
-def hash_source(module: ModuleType) -> str:
-    """Return the SHA-256 of a module's file."""
-    file = getattr(module, "__file__", None)
-    text = Path(file).read_bytes() if file else module.__name__.encode()
-    return hashlib.sha256(text).hexdigest()
 
 
 def make(cls: type[S], settings: Mapping[str, Any]) -> S:

@@ -15,8 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from harmonium import EDA, PROBLEMS, Stop
+from harmonium.registry import importable
 from harmonium.specs import SpecError
 from harmonium.studies.engines import Processes, Serial, WorkerDied, count_cores, open_engine
+from harmonium.studies.trial import Trial, execute, read_record
+from tests.modules import write_module
 
 PATIENCE = 60.0
 
@@ -289,3 +293,64 @@ def test_dask_stays_quiet_once_its_cluster_is_closed(tmp_path: Path) -> None:
         [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "5\n", "")
+
+
+POOL = """
+import multiprocessing
+class Problem:
+    optimum = 5.0
+    def __init__(self, length):
+        self.length = length
+    def __call__(self, bits):
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            return sum(pool.map(abs, [1, -2])) + bits.sum(axis=1) - 3.0
+"""
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@needs_fork
+def test_a_trial_may_start_processes(tmp_path: Path, one: Processes) -> None:
+    with importable(tmp_path):
+        problem = PROBLEMS.make(f"{write_module(tmp_path, POOL)}:Problem", {"length": 5})
+    trial = Trial(problem, EDA("umda", population=10), Stop(max_generations=1), 1)
+    records = [
+        read_record(executor.submit(execute, trial.spec, str(tmp_path)).result(PATIENCE))
+        for executor in (Serial(), one)
+    ]
+    assert [record.error for record in records] == ["", ""]
+    assert records[0].result["fun"] == records[1].result["fun"]
+
+
+def fork_and_linger(begun: Path) -> None:
+    """Start a process that never ends, and never end; run by a worker."""
+    multiprocessing.current_process().daemon = False
+    child = multiprocessing.get_context("fork").Process(target=signal.pause)
+    child.start()
+    with begun.open("a", encoding="ascii") as file:
+        file.write(f"{os.getpid()}\n{child.pid}\n")
+    child.join()
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs that need not be a child of this one."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2][1] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@needs_fork
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("how", ["engine", "worker"])
+def test_what_a_trial_forks_ends_with_its_worker(how: str, one: Processes, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    one.submit(fork_and_linger, begun)
+    wait_until(lambda: len(read_begun(begun)) >= 2)
+    worker, child = read_begun(begun)[:2]
+    assert is_running(child)
+    if how == "engine":
+        one.kill()
+    else:
+        os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: not is_running(child))

@@ -1,12 +1,15 @@
 """The file of a store: moved, linked, forked, or no file at all."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from harmonium.studies.database import is_running
 from harmonium.studies.store import Store, StoreError
+from tests.modules import write_module
 from tests.studies.made import make_record, make_trial
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -20,6 +23,56 @@ def path(tmp_path: Path) -> Path:
 def count(path: Path) -> int:
     with Store.open(path) as store:
         return len(store.outcomes())
+
+
+def test_the_folder_may_change(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    with Store.create(Path(path.name)) as store:
+        monkeypatch.chdir("/")
+        store.append(make_trial(1), make_record())
+    assert count(path) == 1
+
+
+def test_a_trial_that_closes_all_files_loses_nothing(tmp_path: Path) -> None:
+    """In a process of its own, and with the number of a file that is used again."""
+    closer = """
+import os
+class Problem:
+    optimum = None
+    def __init__(self, length):
+        self.length = length
+    def __call__(self, bits):
+        if os.path.exists("close"):
+            os.closerange(3, 100)
+            self.files = [open(f"other{number}", "w") for number in range(20)]
+        return bits.sum(axis=1)
+"""
+    program = f"""
+import sys, harmonium as hm
+family = hm.Family("{write_module(tmp_path, closer)}:Problem", sizes=[5], runs=int(sys.argv[1]))
+study = hm.Study("s", [family], {{"umda": hm.EDA("umda", population=10)}}, hm.Runs())
+try:
+    study.run("study.db", engine="serial")
+except ValueError as error:
+    print(error)
+"""
+
+    def run(runs: int) -> str:
+        words = [sys.executable, "-c", program, str(runs)]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    run(2)
+    (tmp_path / "close").touch()
+    said = run(4)
+    assert said.startswith(f"{tmp_path / 'study.db'}: a trial has closed the files of this process")
+    assert said.count("\n") == 1
+    assert all((tmp_path / f"other{number}").stat().st_size == 0 for number in range(20))
+    assert count(tmp_path / "study.db") == 2
+    (tmp_path / "close").unlink()
+    run(4)
+    assert count(tmp_path / "study.db") == 4
 
 
 MOVED = (

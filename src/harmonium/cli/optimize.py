@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from multiprocessing import active_children, get_context
 from pathlib import Path
@@ -16,6 +16,7 @@ from harmonium.cli import options as o
 from harmonium.cli.logs import find_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
+from harmonium.files import fix_outputs
 from harmonium.interrupts import ends_as_interrupts, ignore_interrupts
 from harmonium.options import Options
 from harmonium.problems import PROBLEMS
@@ -24,6 +25,7 @@ from harmonium.runs import EvaluationError, Result
 from harmonium.runs.checkpoint import ExistingCheckpointError
 from harmonium.runs.command import parse_command
 from harmonium.runs.function import BATCH_HINT, WORST_HINT
+from harmonium.sources import compile_sources, list_roots
 from harmonium.specs import SpecError, parse_scalar
 from harmonium.studies.engines import count_cores
 
@@ -71,6 +73,8 @@ def optimize(
     o.check_report(report)
     if (folder := find_folder(log)) is not None:
         del given["log"]
+    with plain_errors():
+        fix_outputs(checkpoint=checkpoint, resume=resume, log=given.get("log"), report=report)
     task = Task(function, command, timeout, workers, report, as_json, folder)
     task.check()
     if resume is not None:
@@ -171,6 +175,12 @@ _HINTS = {
 """Hints of the library in the words of the command line."""
 
 
+def _prepare_worker(roots: list[Path]) -> None:
+    """Let Ctrl-C end the search and not its workers, which import what the search has imported."""
+    ignore_interrupts()
+    compile_sources(roots)
+
+
 @dataclass(frozen=True)
 class Task:
     """A function `module:function` or a program, what evaluates it, and where the result goes."""
@@ -183,6 +193,8 @@ class Task:
     as_json: bool
     logs: Path | None
     """New folder for logs of IOHprofiler."""
+    start: Path = field(default_factory=Path.cwd)
+    """Where relative paths start; a function may change the folder."""
 
     @property
     def name(self) -> str:
@@ -238,7 +250,7 @@ class Task:
         else:
             called, spawn = find_object(self.name), get_context("spawn")
             others = set(active_children())
-            processes = ProcessPoolExecutor(workers, spawn, initializer=ignore_interrupts)
+            processes = ProcessPoolExecutor(workers, spawn, _prepare_worker, (list_roots(),))
             try:
                 yield called, processes
             finally:
@@ -259,9 +271,9 @@ class Task:
             goal = "" if result.optimum is None else f", target {result.optimum:g}"
             print_results(output(), f"{self.name}: {len(result.x)} bits{goal}", [result])
         if self.logs:
-            write_results(self.logs, [result])
+            write_results(self.start / self.logs, [result])
         if self.report:
             from harmonium.reports import write_result_report  # noqa: PLC0415  # slow to import
 
-            write_result_report(self.report, result, self.name)
+            write_result_report(self.start / self.report, result, self.name)
             messages().print(f"report: {self.report}", soft_wrap=True)

@@ -40,18 +40,20 @@ def report(
         opened.outcomes()
         report_damage(opened)
     path = out or Path(store.with_suffix(".html").name)
+    file = path.absolute()  # runs that are repeated may change the folder
     try:
         written = write_report(store, path, figures, form)
     except OSError as error:
         target = path if figures is None else f"{path} or {figures}"
-        where = str(error.filename or target).removesuffix(".part")
-        raise SpecError(f"{where}: cannot be written: {error.strerror}") from error
+        raise SpecError(
+            f"{error.filename or target}: cannot be written: {error.strerror}"
+        ) from error
     console = output()
-    console.print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
+    console.print(f"report: {path} ({file.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
     if figures is not None:
         console.print(f"figures: {len(written) - 1} in {figures}", soft_wrap=True)
     if show:
-        webbrowser.open(path.absolute().as_uri())
+        webbrowser.open(file.as_uri())
     return 0
 
 

@@ -11,6 +11,7 @@ from harmonium.cli import options as o
 from harmonium.cli.logs import LogsOption, check_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
+from harmonium.files import resolve, writes_over
 from harmonium.instances import SUFFIXES
 from harmonium.interrupts import plain_interrupts
 from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
@@ -65,13 +66,17 @@ def solve(
         max_cpu_seconds=max_cpu_seconds,
         max_seconds=max_seconds,
     )
-    with importable(Path.cwd()), plain_errors():
+    start = Path.cwd()
+    with importable(start), plain_errors():
         made = make_problem(name_file(problem, as_format))
+        file = made.to_dict()["path"] if made.name == FileProblem.name else None
+        if report and file and writes_over(start / report, resolve(file)):
+            raise SpecError(f"--report is {report}, the file of the problem; choose another")
         named = algorithm or model or settings
         algorithms = make_algorithms(algorithm or [], model, settings) if named else [Structure()]
         rules = [replace(default_stop(one), **limits) for one in algorithms]
         seeds = range(seed, seed + runs)
-        files = report, folder
+        files = report, folder, start
         return _run_all(made, list(zip(algorithms, rules, strict=True)), seeds, as_json, files)
 
 
@@ -138,10 +143,13 @@ def _run_all(
     algorithms: Sequence[tuple[Algorithm, Stop]],
     seeds: range,
     as_json: bool,
-    files: tuple[Path | None, Path | None],
+    files: tuple[Path | None, Path | None, Path],
 ) -> int:
-    """Run each algorithm with each seed and show the results; also those before an interrupt."""
-    report, folder = files
+    """Run each algorithm with each seed and show the results; also those before an interrupt.
+
+    `files` has the page, the folder of logs, and where their paths start.
+    """
+    report, folder, start = files
     results: list[Result] = []
     learnings: list[Learning] = []  # with --report, what the model of each run learned
     try:
@@ -168,9 +176,10 @@ def _run_all(
         if results and not as_json:
             print_results(output(), _describe(problem, results), results)
         if results and folder:
-            write_results(folder, results, problem)
+            write_results(start / folder, results, problem)
         if results and report:
-            _write_report(report, problem, results, learnings[: len(results)])
+            _write_report(start / report, problem, results, learnings[: len(results)])
+            messages().print(f"report: {report}", soft_wrap=True)
     return 0
 
 
@@ -204,4 +213,3 @@ def _write_report(
     from harmonium.reports import write_run_report  # noqa: PLC0415  # charts are slow to import
 
     write_run_report(path, problem, results, learnings)
-    messages().print(f"report: {path}", soft_wrap=True)

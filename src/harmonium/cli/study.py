@@ -19,7 +19,7 @@ from harmonium.format import escape
 from harmonium.interrupts import ends_as_interrupts
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
-from harmonium.studies.database import is_running
+from harmonium.studies.database import check_output, is_running
 from harmonium.studies.driver import (
     Driver,
     Stopped,
@@ -200,8 +200,11 @@ def check_store(path: Path) -> None:
         raise StoreError(f"{path}: there is no such store; `harmonium study run` makes one")
     if not path.is_file():
         return  # opening it raises the error
-    with open(path, "rb", opener=open_at_once) as file:
-        start = file.read(16)
+    try:
+        with open(path, "rb", opener=open_at_once) as file:
+            start = file.read(16)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
     if start != b"SQLite format 3\0":
         meant = path.with_suffix(".db")
         hint = f" (here {meant}?)" if meant != path and meant.is_file() else ""
@@ -245,8 +248,9 @@ def export_study(
         raise SpecError("standard output is closed; choose a file with -o")
     if everything and what not in ("trials", "traces"):
         raise SpecError(f"--all is for --what trials and traces; {what} has no other rows")
-    if out is not None and out.exists() and out.samefile(store):
-        raise SpecError(f"{out}: is the store itself; choose another file with -o")
+    if out is not None:
+        check_output(out, store)
+        out = out.absolute()  # modules that are imported may change the folder
     if form == "ioh":
         return _export_logs(store, out, trust)
     write = write_csv if form == "csv" else write_json

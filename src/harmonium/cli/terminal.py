@@ -59,7 +59,14 @@ def plain_errors() -> Iterator[None]:
         except (ValueError, TypeError, FileExistsError, FileNotFoundError) as error:
             if not _is_raised_here(error.__traceback__):
                 raise
-            raise SpecError(str(error)) from error
+            raise SpecError(_describe(error)) from error
+
+
+def _describe(error: Exception) -> str:
+    """Return the message of an error, without the number that the system has for it."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _is_raised_here(trace: TracebackType | None) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 from harmonium.bits import Bits, Fitness
 from harmonium.interrupts import is_interrupt
 from harmonium.problems.base import Problem, Structure
-from harmonium.specs import Scalar, Spec, SpecError, format_spec, hash_source
+from harmonium.sources import hash_source
+from harmonium.specs import Scalar, Spec, SpecError, format_spec
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class CustomProblem(Spec):
     """`module:function`."""
     settings: tuple[tuple[str, Scalar], ...]
     source: str
-    """SHA-256 of the module's file: a changed function is another problem."""
+    """SHA-256 of the module's file, and of those of the user's modules that it imports."""
     made: Problem = field(compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from harmonium.extras import find_missing, missing_error
 if find_missing("report"):
     raise missing_error("report", "reports and charts")
 
+from harmonium.files import writes_over
 from harmonium.reports.figures import Format
 from harmonium.reports.learned import Learning
 from harmonium.reports.page import render, write_page
@@ -14,6 +15,8 @@ from harmonium.reports.result_page import write_result_report
 from harmonium.reports.run_page import write_run_report
 from harmonium.reports.snapshot import take_snapshot
 from harmonium.reports.study_page import make_study_page
+from harmonium.specs import SpecError
+from harmonium.studies.database import check_output
 from harmonium.studies.store import Store
 
 __all__ = ["Format", "Learning", "write_report", "write_result_report", "write_run_report"]
@@ -43,11 +46,17 @@ def write_report(
     Raises
     ------
     StoreError
-        If the store cannot be read or has no study.
+        If the store cannot be read, has no study, or would be written over.
     """
+    check_output(path, store)
+    path, figures = path.absolute(), figures and figures.absolute()  # a run may change the folder
     with Store.open(store) as opened:
         snapshot = take_snapshot(opened)
     page = make_study_page(snapshot)
+    for file in () if figures is None else [one.locate(figures, form) for one in page.figures]:
+        check_output(file, store)
+        if writes_over(file, path):
+            raise SpecError(f"{path}: is also the file of a figure; choose another for the page")
     write_page(path, render(page))
     if figures is None:
         return [path]

@@ -78,10 +78,14 @@ class Figure:
         )
         return _switchable(whole)
 
+    def locate(self, folder: Path, form: Format) -> Path:
+        """Return the file of the figure in a folder."""
+        return folder / f"{self.name}.{form}"
+
     def write(self, folder: Path, form: Format) -> Path:
         """Write all panels as one picture, for a paper or a slide; return its path."""
+        path = self.locate(folder, form)
         spec = self.combine().properties(background="white").to_dict()
-        path = folder / f"{self.name}.{form}"
         picture = _convert(spec | {"config": make_config(dark=False)}, form)
         with write_atomically(path) as file:
             file.write(picture)

@@ -27,7 +27,7 @@ class Watched:
     """The newest page of a store, built on request; safe to use from several threads."""
 
     def __init__(self, store: Path, pause: float = MIN_PAUSE) -> None:
-        self._store = store
+        self._store = store.absolute()  # a run that is repeated may change the folder
         self._pause = pause
         self._lock = threading.Lock()
         self._known: Known = {}

@@ -49,8 +49,8 @@ def keep_checkpoint(runner: Runner, path: Path) -> None:
     check_findable(ALGORITHMS, runner.algorithm)
     if runner.evaluator.variables is not None:
         runner.evaluator.variables.to_plain()
-    _check_free(path)
-    runner.save = partial(_save, path=path)
+    check_free(path)
+    runner.save = partial(_save, path=path.absolute())
 
 
 def load_runner(
@@ -74,7 +74,7 @@ def load_runner(
         plain = isinstance(error, SpecError | CheckpointError)
         wrong = one_line(str(error) if plain else repr(error))
         raise CheckpointError(f"{path}: does not fit this version of harmonium: {wrong}") from error
-    runner.save = partial(_save, path=path)
+    runner.save = partial(_save, path=path.absolute())
     return runner
 
 
@@ -107,7 +107,7 @@ def check_function(runner: Runner) -> None:
         )
 
 
-def _check_free(path: Path) -> None:
+def check_free(path: Path) -> None:
     """Raise if there is a file: a search that could be resumed, or anything else."""
     if not os.path.lexists(path):
         return

@@ -19,12 +19,12 @@ class Log:
     """A file to which lines are appended; when it cannot be written, warn and continue."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path)
+        self._path = Path(path).absolute()
         self._file = open(path, "ab", buffering=0, opener=open_output)  # noqa: SIM115  # see close
 
     def rewind(self, seen: Place, seed: int) -> None:
         """Drop the lines of this search after a place, as they are written again; keep others."""
-        if seen[0] != str(self._path.absolute()) or not self._path.is_file():
+        if seen[0] != str(self._path) or not self._path.is_file():
             return
         try:
             later = read_regular(self._path, MAX_BYTES, start=seen[1])
@@ -45,7 +45,7 @@ class Log:
     def place(self) -> Place | None:
         """Where the next line goes; none for a pipe."""
         try:
-            return str(self._path.absolute()), self._file.seek(0, os.SEEK_END)
+            return str(self._path), self._file.seek(0, os.SEEK_END)
         except OSError:
             return None
 

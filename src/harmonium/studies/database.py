@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harmonium.files import writes_over
 from harmonium.specs import SpecError
 
 if sys.platform == "win32":
@@ -108,14 +109,29 @@ def check_tables(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def check_place(path: Path) -> None:
-    """Raise for what is not a file, and for a new file beside the log of another one."""
-    if str(path) == ":memory:":
-        raise StoreError(f"{path}: would keep nothing; expected the name of a file")
+def check_output(path: Path, store: Path) -> None:
+    """Raise if writing a file would destroy a store, or the files that SQLite has beside it."""
+    file = store.resolve()
+    if writes_over(path, file):
+        raise StoreError(f"{path}: is the store itself; choose another file")
+    for ending in ("-wal", "-shm", "-journal"):
+        if writes_over(path, file.with_name(file.name + ending)):
+            raise StoreError(f"{path}: is a part of the store; choose another file")
+
+
+def check_kind(path: Path) -> None:
+    """Raise for what is there and is not a file."""
     if path.is_dir():
         raise StoreError(f"{path}: is a folder; expected the file of a store")
     if path.exists() and not path.is_file():
         raise StoreError(f"{path}: is not a regular file; expected the file of a store")
+
+
+def check_place(path: Path) -> None:
+    """Raise for what is not a file, and for a new file beside the log of another one."""
+    if str(path) == ":memory:":
+        raise StoreError(f"{path}: would keep nothing; expected the name of a file")
+    check_kind(path)
     if not os.access(path.absolute().parent, os.W_OK):
         raise StoreError(f"{path}: {REMEDIES[sqlite3.SQLITE_CANTOPEN]}")
     log = path.with_name(path.name + "-wal")
@@ -132,7 +148,7 @@ class DriverLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path = path.absolute()  # a problem may change the folder
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except PermissionError:
@@ -161,9 +177,24 @@ class DriverLock:
         except OSError:
             return False
 
+    def check_held(self) -> None:
+        """Raise if a problem has closed the file: its number may be that of another file by now."""
+        if not self._is_held():
+            raise StoreError(
+                f"{self._path}: a trial has closed the files of this process; what is stored is "
+                "safe: run again with the engine processes"
+            )
+
+    def _is_held(self) -> bool:
+        try:
+            return _identify(os.fstat(self._file)) == self._identity
+        except OSError:
+            return False
+
     def release(self) -> None:
         """Remove the lock."""
-        os.close(self._file)
+        if self._is_held():
+            os.close(self._file)
 
 
 def is_running(path: Path) -> bool:

@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import resource_tracker
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import Any, ParamSpec, TypeVar, cast
 
 from harmonium.interrupts import continue_stopped
@@ -230,13 +231,15 @@ class _Worker:
 def _work(end: socket.socket, token: bytes) -> None:
     """Make calls until the channel closes: the main loop of a worker process.
 
-    If a call forks, its child process loses the channel, and ends when the call returns in it.
+    If a call forks, its child process loses the channel, and ends when the call returns in it, or
+    when the worker ends.
     """
     _ignore_interrupts()
     channel = Channel(end, token)
     process = os.getpid()
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=channel.close)
+        life = multiprocessing.Pipe(duplex=False)
+        os.register_at_fork(after_in_child=partial(_follow, channel, *life))
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
@@ -252,6 +255,13 @@ def _work(end: socket.socket, token: bytes) -> None:
             channel.send(number, answer)
         except OSError:  # the call has closed the channel, or the driver has ended
             os._exit(1)
+
+
+def _follow(channel: Channel, life: Connection, held: Connection) -> None:
+    """Let a forked process end with its worker, the only process that holds one end of a pipe."""
+    channel.close()
+    held.close()
+    threading.Thread(target=_end_with, args=(life,), daemon=True).start()
 
 
 def _answer(payload: bytes) -> bytes:
@@ -279,10 +289,11 @@ def _open_standard_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the smallest free number
 
 
-def _end_with(sentinel: int) -> None:
+def _end_with(parent: int | Connection) -> None:
     """Wait until the driver ends, then end too: its results are no longer needed."""
-    wait([sentinel])
-    os._exit(1)
+    with suppress(OSError, ValueError):  # a problem may close all files
+        wait([parent])
+        os._exit(1)
 
 
 @contextmanager

@@ -111,6 +111,7 @@ def run_study(
 ) -> StudyResult:
     """Run what the store at `path` does not hold yet of a study; see `Study.run`."""
     check_engine(engine, workers, scheduler)
+    place = Path(path).absolute()  # a problem may change the folder
     with Store.create(Path(path)) as store:
         bind(study, store)
         driver = Driver(study, store, retry_failed=retry_failed)
@@ -118,7 +119,7 @@ def run_study(
             compile_study(study)
             with open_engine(engine, workers, scheduler) as opened:
                 driver.run(opened)
-    return StudyResult(study, Path(path), tuple(driver.walks))
+    return StudyResult(study, place, tuple(driver.walks))
 
 
 def read_study(path: str | Path) -> StudyResult:
@@ -150,6 +151,7 @@ def read_study(path: str | Path) -> StudyResult:
     >>> hm.read_study("read.db").rows[0].runs
     2
     """
+    place = Path(path).absolute()
     with Store.open(Path(path)) as store, uncollected():
         study, walks = read_walks(store)
-    return StudyResult(study, Path(path), tuple(walks))
+    return StudyResult(study, place, tuple(walks))

@@ -22,6 +22,7 @@ from harmonium.studies.database import (
     SCHEMA,
     DriverLock,
     StoreError,
+    check_kind,
     check_place,
     check_tables,
     choose_mode,
@@ -109,7 +110,8 @@ class Store:
     @classmethod
     def open(cls, path: Path) -> "Store":
         """Open a store for reading only, also while a driver writes."""
-        if not path.is_file():
+        check_kind(path)
+        if not path.exists():
             raise StoreError(f"{path}: there is no such file; expected the store of a study")
         with explain_errors(path):
             connection = sqlite3.connect(
@@ -149,6 +151,7 @@ class Store:
         lock, self._lock = self._lock, None  # closed, the file may be that of another driver
         try:
             if lock is not None:
+                lock.check_held()
                 self._check_moved(lock)
         finally:
             self._connection.close()
@@ -335,6 +338,8 @@ class Store:
             raise StoreError(
                 f"{self.path}: was opened by another process, which this one is a fork of"
             )
+        if self._lock is not None:
+            self._lock.check_held()
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield

@@ -1,6 +1,7 @@
 """A trial: one run of one algorithm on one problem, and the record that it leaves."""
 
 import hashlib
+import multiprocessing
 import os
 import platform
 import re
@@ -207,6 +208,7 @@ def execute(spec: str, folder: str | None) -> bytes:
     If the problem forks, the child process ends here: only this process answers.
     """
     process = os.getpid()
+    multiprocessing.current_process().daemon = False  # a problem may start processes
     started, clock = datetime.now(UTC), time.perf_counter()
     _reset_peak_memory()
     result: Result | None = None
@@ -218,6 +220,7 @@ def execute(spec: str, folder: str | None) -> bytes:
     except BaseException as raised:  # noqa: BLE001  # of the user's code: recorded
         if is_interrupt(raised) and _can_be_interrupted() and os.getpid() == process:
             raise KeyboardInterrupt from None
+        result = None
         error = _shorten(traceback.format_exc()).encode("utf-8", "backslashreplace").decode()
     if os.getpid() != process:
         os._exit(0)
