@@ -410,7 +410,7 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         Store.create(path)
     assert str(caught.value) == f"{path}: is a folder; expected the file of a store"
-    with pytest.raises(StoreError, match="there is no such file"):
+    with pytest.raises(StoreError, match="is a folder; expected the file of a store"):
         Store.open(path)
     assert list(tmp_path.iterdir()) == [path], "nothing is left beside it"
 
