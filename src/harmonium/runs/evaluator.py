@@ -171,3 +171,17 @@ def keep_finite(bits: Bits, fitness: Fitness) -> tuple[Bits, Fitness]:
 def replace_failures(fitness: Fitness) -> Fitness:
     """Return the fitness of rows with -inf for those that failed, so that none is the best."""
     return np.where(np.isnan(fitness), -np.inf, fitness)
+
+
+def late_error(max_seconds: float | None, has_feasible: bool) -> EvaluationError:
+    """Return the error that the time was up before the first value."""
+    if has_feasible:
+        return EvaluationError(
+            f"max_seconds is {max_seconds:g}, and no feasible row was found and evaluated in this "
+            "time",
+            "allow more; if feasible rows are rare, subtract a penalty in the function instead",
+        )
+    return EvaluationError(
+        f"max_seconds is {max_seconds:g}, and no value arrived in this time",
+        "allow at least the time of the first rows and one evaluation",
+    )

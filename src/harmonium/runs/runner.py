@@ -15,7 +15,13 @@ from harmonium.algorithms import Algorithm, Search, Status
 from harmonium.bits import Bits, Fitness
 from harmonium.clock import TimeUp
 from harmonium.interrupts import plain_interrupts
-from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite, replace_failures
+from harmonium.runs.evaluator import (
+    EvaluationError,
+    Evaluator,
+    keep_finite,
+    late_error,
+    replace_failures,
+)
 from harmonium.runs.log import Log, Place
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import MESSAGES, OWN_ENDS, Reason, Stop, is_solved
@@ -188,10 +194,7 @@ class Runner:
         if result is None and reason == "interrupted":
             raise KeyboardInterrupt
         if result is None and reason == "time" and not self.evaluator.calls:
-            raise EvaluationError(
-                f"max_seconds is {self._stop.max_seconds:g}, and no value arrived in this time",
-                "allow at least the time of one evaluation",
-            )
+            raise late_error(self._stop.max_seconds, self.space.feasible is not None)
         if result is None:
             raise self.evaluator.all_failed_error(self.evaluator.calls)
         return result
