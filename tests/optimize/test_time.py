@@ -361,7 +361,7 @@ def test_rows_are_not_drawn_again_after_the_time(
 def test_known_solutions_are_checked_in_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = SlowRule(FakeTime(monkeypatch))
     known = np.tile(np.eye(2, LENGTH, dtype=np.uint8), (50, 1))
-    with pytest.raises(hm.EvaluationError, match="max_seconds is 7, and no value arrived"):
+    with pytest.raises(hm.EvaluationError, match="max_seconds is 7, and no feasible row was"):
         hm.maximize(weigh, LENGTH, feasible=rule, initial=known, max_seconds=7, seed=1)
     assert rule.calls == 7
 

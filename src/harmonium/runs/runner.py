@@ -15,13 +15,7 @@ from harmonium.algorithms import Algorithm, Search, Status
 from harmonium.bits import Bits, Fitness
 from harmonium.clock import TimeUp
 from harmonium.interrupts import plain_interrupts
-from harmonium.runs.evaluator import (
-    EvaluationError,
-    Evaluator,
-    keep_finite,
-    late_error,
-    replace_failures,
-)
+from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite, replace_failures
 from harmonium.runs.log import Log, Place
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import MESSAGES, OWN_ENDS, Reason, Stop, is_solved
@@ -194,7 +188,7 @@ class Runner:
         if result is None and reason == "interrupted":
             raise KeyboardInterrupt
         if result is None and reason == "time" and not self.evaluator.calls:
-            raise late_error(self._stop.max_seconds, self.space.feasible is not None)
+            raise self.evaluator.late_error(self._stop.max_seconds)
         if result is None:
             raise self.evaluator.all_failed_error(self.evaluator.calls)
         return result
