@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from harmonium.algorithms.base import Search, Status
-from harmonium.algorithms.breeding import Streams, breed
+from harmonium.algorithms.breeding import Streams, breed, load_fitted
 from harmonium.algorithms.replacement import REPLACEMENTS, Population, read_population
 from harmonium.algorithms.selection import Indices, select, select_pairs
 from harmonium.bits import Bits, Fitness
@@ -125,7 +125,7 @@ class PopulationSearch(Search):
         if self.waiting and len(self._batch.bits) != expected:
             raise CheckpointError(f"it asked {len(self._batch.bits)} rows; expected {expected}")
         if snapshot.fact("has_fitted", bool):
-            self._fitted = self.eda.model.unpack(snapshot.get("fitted").arrays)
+            self._fitted = load_fitted(self.eda.model, snapshot, length)
 
     def _randomize(self) -> Bits:
         return draw_bits(self.size, self.space.length, self._rng("population"), self.clock.check)
