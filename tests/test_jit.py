@@ -1,5 +1,7 @@
 """Compiled code where no folder of it is writable: a private temporary cache, or none."""
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ def _unwritable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(getattr(caching, name), "from_function", lambda *_: None)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(jit, "_remarks", {})
+    monkeypatch.setattr(jit, "_unsaved", set())
 
 
 def double(numbers: Any) -> Any:
@@ -64,3 +67,39 @@ def test_a_folder_that_others_could_write_is_not_used(spoil: str, tmp_path: Path
     np.testing.assert_array_equal(compiled(np.arange(3)), [0, 2, 4])
     assert list(tmp_path.rglob("*.nbi")) == []
     assert jit.take_remark().startswith("compiled code is not cached, so that every process")
+
+
+def damage(path: Path, how: str) -> None:
+    content = path.read_bytes()
+    half, after = content[: len(content) // 2], content[len(content) // 2 :]
+    flipped = half + bytes([after[0] ^ 4]) + after[1:]
+    path.write_bytes({"empty": b"", "cut": half, "flipped": flipped}[how])
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize("how", ["empty", "cut", "flipped"])
+def test_damaged_files_are_compiled_again_and_replaced(how: str, kind: str, tmp_path: Path) -> None:
+    jit.jit(double)(np.arange(3))
+    [path] = find_folder(tmp_path).rglob(f"*.{kind}")
+    whole = path.read_bytes()
+    damage(path, how)
+    compiled: Any = jit.jit(double)  # as in another process
+    np.testing.assert_array_equal(compiled(np.arange(3)), [0, 2, 4])
+    assert not compiled.stats.cache_hits
+    assert len(path.read_bytes()) == len(whole)
+    again: Any = jit.jit(double)
+    np.testing.assert_array_equal(again(np.arange(3)), [0, 2, 4])
+    assert again.stats.cache_hits
+
+
+def test_a_full_disk_is_remarked_on_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fail(*_: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", fail)
+    np.testing.assert_array_equal(jit.jit(double)(np.arange(3)), [0, 2, 4])
+    assert "is not cached, so that every process compiles it: " in (words := jit.take_remark())
+    assert "cannot be written (No space left on device); set NUMBA_CACHE_DIR to a fol" in words
+    np.testing.assert_array_equal(jit.jit_fast(double)(np.arange(3)), [0, 2, 4])
+    assert jit.take_remark() == ""

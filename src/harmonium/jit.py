@@ -2,13 +2,15 @@
 
 Compiled code is cached on disk beside the source (or in the user's cache folder), so that only the
 first use waits for the compiler. Where neither can be written, it is cached in a private folder for
-temporary files, or not at all.
+temporary files, or not at all. Cached files have a checksum: what is damaged is compiled again.
 """
 
 import multiprocessing
 import os
+import pickle
 import stat
 import tempfile
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,6 +27,11 @@ _ANY_ORDER = {"error_model": "numpy", "fastmath": {"contract", "nnan", "reassoc"
 
 _remarks: dict[Path | None, str] = {}
 """By folder, where compiled code is cached if not where it should be, as long as nobody knows."""
+
+_unsaved: set[str] = set()
+"""Folders in which compiled code could not be saved; each is remarked on once."""
+
+_CHECKSUM_BYTES = 4
 
 _TOLD = "told"
 """File in a private folder: the user has been told about it."""
@@ -76,7 +84,7 @@ def find_cache() -> Path | None:
 
 def _compile(function: Function, **settings: Any) -> Function:
     try:
-        return cast("Function", njit(cache=True, **settings)(function))
+        return _compile_cached(function, settings)
     except RuntimeError:  # neither the source folder nor the user's cache folder can be written
         folder = _make_private_folder()
     if folder is None:
@@ -87,9 +95,68 @@ def _compile(function: Function, **settings: Any) -> Function:
     config: Any = numba.config
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
     try:
-        return cast("Function", njit(cache=True, **settings)(function))
+        return _compile_cached(function, settings)
     finally:
         config.CACHE_DIR = before
+
+
+def _compile_cached(function: Function, settings: dict[str, Any]) -> Function:
+    """Compile a function as `njit(cache=True)` does, with a cache that survives damage."""
+    compiled: Any = njit(**settings)(function)
+    compiled._cache = _CheckedCache(function)
+    return cast("Function", compiled)
+
+
+class _CheckedFile(IndexDataCacheFile):
+    """Files of compiled code with checksums; damaged ones count as missing, and are replaced."""
+
+    def _dump(self, obj: object) -> bytes:
+        content: bytes = super()._dump(obj)
+        return content + _sum_up(content)
+
+    def _load_index(self) -> dict[Any, str]:
+        head = pickle.dumps(self._version, protocol=-1)
+        try:
+            content = Path(self._index_path).read_bytes()
+        except OSError:
+            return {}
+        if not (content.startswith(head) and _is_intact(content[len(head) :])):
+            return {}
+        overloads: dict[Any, str] = super()._load_index()
+        return overloads
+
+    def _load_data(self, name: str) -> Any:
+        path = self._data_path(name)
+        if not _is_intact(Path(path).read_bytes()):
+            raise OSError(f"{path} is damaged")  # Numba then compiles the function
+        return super()._load_data(name)
+
+
+class _CheckedCache(FunctionCache):
+    """The cache of a compiled function; one that cannot be written is done without."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file.__class__ = _CheckedFile
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            folder = str(self.cache_path)
+            if folder not in _unsaved:
+                why = f"{folder} cannot be written ({error.strerror})"
+                _remarks[None] = f"is not cached, so that every process compiles it: {why}"
+            _unsaved.add(folder)
+
+
+def _sum_up(content: bytes) -> bytes:
+    return zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "little")
+
+
+def _is_intact(content: bytes) -> bool:
+    body = content[:-_CHECKSUM_BYTES]
+    return bool(body) and content[-_CHECKSUM_BYTES:] == _sum_up(body)
 
 
 def _make_private_folder() -> Path | None:

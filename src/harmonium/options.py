@@ -1,6 +1,7 @@
 """The options of `maximize`: one typed object, checked when it is made."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -17,6 +18,9 @@ from harmonium.runs.calling import count_workers
 from harmonium.runs.function import OnError
 from harmonium.space import Fixed, Groups, SubsetSize
 from harmonium.variables import Domain
+
+MAX_COUNT = 2**63
+"""Limit of counts of calls and evaluations: larger numbers cannot be saved."""
 
 MAX_NETWORK_LENGTH = 1000
 """Bits beyond which building a Bayesian network takes longer than most evaluations."""
@@ -160,8 +164,12 @@ class Options:
 
 
 def _check_count(name: str, value: object) -> None:
-    if value is not None and not (_is_number(value) and value >= 1 and value % 1 == 0):  # type: ignore[operator]
+    if value is None:
+        return
+    if not (_is_number(value) and value >= 1 and value % 1 == 0):  # type: ignore[operator]
         raise ValueError(f"{name} is {value!r}; expected a whole number above 0")
+    if value >= MAX_COUNT:  # type: ignore[operator]
+        raise ValueError(f"{name} is {value!r}; expected less than {MAX_COUNT:,}")
 
 
 def _check_positive(name: str, value: object) -> None:
@@ -172,7 +180,7 @@ def _check_positive(name: str, value: object) -> None:
 def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return False
-    return bool(np.isfinite(value))
+    return bool(-sys.float_info.max <= value <= sys.float_info.max)  # also false for NaN
 
 
 def _check_path(name: str, path: FilePath | None) -> None:

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
 
+MAX_LENGTH = 20_000_000
+"""Bits of a row at most; a search would need minutes and all memory for its first rows."""
+
 MAX_COUNTED_SOLUTIONS = 10**12
 
 Fixed = Mapping[int, int]
@@ -22,6 +25,9 @@ Feasible = Callable[[NDArray[np.uint8]], bool]
 
 MAX_DRAWS = 100
 """How often a random row that is not feasible is drawn again."""
+
+_DRAWN_BITS = 4_000_000
+"""Random bits that are drawn between two looks at the clock."""
 
 _NO_PLACES = np.empty(0, dtype=np.intp)
 _NO_VALUES = np.empty(0, dtype=np.uint8)
@@ -34,7 +40,7 @@ class Space:
     Parameters
     ----------
     length : int
-        Number of bits.
+        Number of bits, at most 20,000,000.
     places : array of shape (fixed,), optional
         Which bits are fixed.
     values : array of shape (fixed,), optional
@@ -68,6 +74,8 @@ class Space:
     def __post_init__(self) -> None:
         if self.length < 1:
             raise ValueError(f"length is {self.length}; expected at least 1 bit")
+        if self.length > MAX_LENGTH:
+            raise ValueError(f"length is {self.length:,}; expected at most {MAX_LENGTH:,} bits")
         if self.most < 0:
             object.__setattr__(self, "most", self.length)
 
@@ -156,17 +164,19 @@ class Space:
         rows = rng.integers(0, 2, (count, self.length), dtype=np.uint8)
         return self.repair(rows, rng)
 
-    def repair(self, bits: Bits, rng: np.random.Generator) -> Bits:
+    def repair(self, bits: Bits, rng: np.random.Generator, check: Check = no_check) -> Bits:
         """Return valid rows: those given, changed where they have to be.
 
         Fixed bits are set; a group keeps one of its ones, or gets one; then surplus ones are
-        removed, or missing ones added. All choices are random.
+        removed, or missing ones added. All choices are random. `check` is called between two
+        groups and two rows, and may raise.
         """
         if not self.constrained:
             return bits
         repaired = bits.copy()
         repaired[:, self.places] = self.values
         for members in self.groups:
+            check()
             inside = repaired[:, list(members)]
             wrong = np.flatnonzero(inside.sum(axis=1, dtype=np.intp) != 1)
             if len(wrong):
@@ -178,11 +188,28 @@ class Space:
         ones = repaired.sum(axis=1, dtype=np.intp)
         excess = ones - ones.clip(self.fewest, self.most)
         for row in np.flatnonzero(excess):
+            check()
             old = excess[row] > 0
             candidates = loose[repaired[row, loose] == old]
             chosen = rng.choice(candidates, abs(excess[row]), replace=False)
             repaired[row, chosen] = not old
         return repaired
+
+
+def draw_bits(rows: int, length: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    """Draw random bits, shape (rows, length); `check` is called between two pieces of them.
+
+    The bits do not depend on the size of the pieces: the generator makes four of them at a time,
+    and a piece has a multiple of four rows.
+    """
+    bits = np.empty((rows, length), dtype=np.uint8)
+    piece = max(4, _DRAWN_BITS // length // 4 * 4)
+    for first in range(0, rows, piece):
+        if first:
+            check()
+        shape = bits[first : first + piece].shape
+        bits[first : first + piece] = rng.integers(0, 2, shape, dtype=np.uint8)
+    return bits
 
 
 def as_space(space: "Space | int") -> Space:

@@ -134,6 +134,7 @@ def test_deep_keys_and_long_numbers_get_one_line() -> None:
         with pytest.raises(SpecError, match=r"^deep\.toml: ") as caught:
             parse_study(text, "deep.toml")
         assert "\n" not in str(caught.value)
+    assert str(caught.value) == "deep.toml: has a number of thousands of digits; expected fewer"
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs devices")

@@ -73,6 +73,26 @@ def test_a_program_that_leaves_a_process_answers_at_once(mark: str) -> None:
     assert_gone(mark)
 
 
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [("echo 17", ""), ("exit 3", "sh ended with code 3: "), (":", "sh printed '' last; expected")],
+)
+def test_a_daemon_that_keeps_the_output_open_is_not_waited_for(
+    script: str, message: str, mark: str
+) -> None:
+    program = make(f"setsid sleep {mark} & {script}", timeout=60.0)
+    try:
+        if message:
+            with pytest.raises(RuntimeError, match=message):
+                program(ROW)
+        else:
+            assert program(ROW) == 17.0
+        assert find_marked(mark)  # it has left the process group, and lives
+    finally:
+        for process in find_marked(mark):
+            os.kill(process, signal.SIGKILL)
+
+
 def test_output_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
     monkeypatch.setattr(command_module, "MAX_OUTPUT_BYTES", 2_000_000)
     for where in ("", ">&2"):

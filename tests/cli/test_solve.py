@@ -306,3 +306,10 @@ def test_a_report_is_written(tmp_path: Path) -> None:
     done = call_here("solve", *QUICK, "--report", "run.html", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "report: run.html\n")
     assert "onemax:length=20" in (tmp_path / "run.html").read_text("utf-8")
+
+
+def test_too_many_runs_are_refused_in_one_line() -> None:
+    ended = call_here("solve", "onemax:length=8", "--runs", str(10**12))
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert "there are 1,000,000,000,000 runs; expected at most 10,000,000" in ended.stderr

@@ -19,6 +19,11 @@ def test_too_many_bits_are_refused_in_one_line() -> None:
     )
 
 
+def test_a_length_beyond_all_memory_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="length is 1,000,000,000; expected at most 20,000,000 b"):
+        hm.maximize(sum, 10**9, seed=1)
+
+
 def test_pairs_of_a_result_need_no_matrix_of_their_own() -> None:
     search = hm.Pyramid().start(2000, seed=1)
     tracemalloc.start()

@@ -215,3 +215,19 @@ def test_whole_numbers_may_be_floats() -> None:
         assert (result.calls, result.stopped_by) == (300, "calls")
     target: Any = np.float32(OPTIMUM - 1)
     assert hm.maximize(weigh, LENGTH, target=target, **FAST).stopped_by == "optimum"
+
+
+@pytest.mark.parametrize("name", ["max_calls", "max_evaluations", "confirmations"])
+def test_a_count_above_all_numbers_is_refused_in_one_line(name: str) -> None:
+    options: dict[str, Any] = {name: 10**26}
+    with pytest.raises(ValueError, match=f"{name} is 1{'0' * 26}; expected less than 9,223,3"):
+        hm.maximize(sum, 8, **options)
+
+
+@pytest.mark.parametrize("name", ["max_seconds", "stagnation", "target"])
+def test_large_integers_are_numbers(name: str) -> None:
+    options: dict[str, Any] = {name: 10**26}
+    assert hm.maximize(sum, 8, seed=1, max_calls=20, **options).calls == 20
+    options[name] = 10**400
+    with pytest.raises(ValueError, match=f"{name} is 1000"):
+        hm.maximize(sum, 8, seed=1, **options)

@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 import harmonium as hm
 from harmonium.clock import Clock, TimeUp
 from harmonium.models.umda import FittedUMDA
+from harmonium.runs import calling
+from harmonium.runs import function as runs_function
+from harmonium.runs.answers import evaluate
+from harmonium.runs.cache import make_keys
 from tests.functions import FAST, Calls, FakeTime, Inline, assert_same, weigh
 
 LENGTH = 20
@@ -48,6 +52,67 @@ def test_the_clock_is_read_between_two_calls(
     assert result.fun == max(row.sum() for row in function.rows)
 
 
+@pytest.mark.parametrize("executor", [None, Inline()], ids=["here", "executor"])
+def test_no_work_is_done_for_rows_that_have_no_time(
+    executor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time = FakeTime(monkeypatch)
+    chunks: list[int] = []
+    keyed: list[int] = []
+
+    def note_chunk(function: Any, bits: Any, *rest: Any) -> Any:
+        chunks.append(len(bits))
+        return evaluate(function, bits, *rest)
+
+    def note_keys(bits: Any) -> Any:
+        keyed.append(len(bits))
+        return make_keys(bits)
+
+    monkeypatch.setattr(calling, "evaluate", note_chunk)
+    monkeypatch.setattr(runs_function, "make_keys", note_keys)
+    monkeypatch.setattr("numpy.array_split", None)
+    options: dict[str, Any] = {"population": 30_000, "executor": executor, **FAST}
+    result = hm.maximize(time.function, LENGTH, max_seconds=3, **options)
+    assert (result.calls, result.stopped_by) == (3, "time")
+    assert chunks == [1, 1, 1]
+    if executor is None:
+        assert keyed == [runs_function.MAX_TIMED_ROWS]
+
+
+def test_a_population_is_drawn_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    time, space = FakeTime(monkeypatch), "harmonium.space"
+    whole = hm.EDA("umda", population=1002).start(LENGTH, seed=3).ask()
+    monkeypatch.setattr(f"{space}._DRAWN_BITS", 1000)
+    np.testing.assert_array_equal(hm.EDA("umda", population=1002).start(LENGTH, 3).ask(), whole)
+
+    class Slow(np.random.Generator):
+        def integers(self, *args: Any, **options: Any) -> Any:
+            time.now += 1.0
+            return super().integers(*args, **options)
+
+    search = hm.EDA("umda", population=1002).start(LENGTH, seed=3)
+    search.clock.deadline = 2.0
+    monkeypatch.setattr(search, "rng", lambda *_: Slow(np.random.PCG64(3)))
+    with pytest.raises(TimeUp):
+        search.ask()
+    assert time.now == 2.0
+
+
+def test_the_error_mentions_feasible_if_no_row_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    time = FakeTime(monkeypatch)
+
+    def refuse(row: NDArray[Any]) -> bool:
+        time.now += 1.0
+        return False
+
+    with pytest.raises(hm.EvaluationError) as caught:
+        hm.maximize(weigh, LENGTH, feasible=refuse, max_seconds=5, **FAST)
+    assert str(caught.value) == (
+        "max_seconds is 5, and no feasible row was found and evaluated in this time; allow more; "
+        "if feasible rows are rare, subtract a penalty in the function instead"
+    )
+
+
 def test_known_solutions_end_in_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
     time = FakeTime(monkeypatch)
     result = hm.maximize(
@@ -61,8 +126,8 @@ def test_an_executor_that_never_answers_is_not_waited_for() -> None:
     with pytest.raises(hm.EvaluationError) as caught:
         hm.maximize(weigh, LENGTH, executor=Stuck(), max_seconds=0.05, **FAST)
     assert str(caught.value) == (
-        "max_seconds is 0.05, and no value arrived in this time; allow at least the time of one "
-        "evaluation"
+        "max_seconds is 0.05, and no value arrived in this time; allow at least the time of the "
+        "first rows and one evaluation"
     )
 
 
@@ -282,7 +347,7 @@ def test_rows_are_not_drawn_again_after_the_time(
         return bool(row[:5].all())
 
     options: dict[str, Any] = {"feasible": is_rare, "seed": 1}
-    with pytest.raises(hm.EvaluationError, match="max_seconds is 3, and no value arrived"):
+    with pytest.raises(hm.EvaluationError, match="max_seconds is 3, and no feasible row was"):
         hm.maximize(weigh, LENGTH, max_seconds=3, **options)
     assert time.now == 3.0
     hm.maximize(weigh, LENGTH, max_seconds=50, checkpoint=path, **options)
@@ -296,7 +361,7 @@ def test_rows_are_not_drawn_again_after_the_time(
 def test_known_solutions_are_checked_in_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = SlowRule(FakeTime(monkeypatch))
     known = np.tile(np.eye(2, LENGTH, dtype=np.uint8), (50, 1))
-    with pytest.raises(hm.EvaluationError, match="max_seconds is 7, and no value arrived"):
+    with pytest.raises(hm.EvaluationError, match="max_seconds is 7, and no feasible row was"):
         hm.maximize(weigh, LENGTH, feasible=rule, initial=known, max_seconds=7, seed=1)
     assert rule.calls == 7
 

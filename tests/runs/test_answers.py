@@ -1,12 +1,14 @@
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import harmonium as hm
 from harmonium import EvaluationError
 from harmonium.bits import Bits, format_bits
-from harmonium.runs.answers import read_numbers
+from harmonium.runs.answers import evaluate_batch, evaluate_row, read_number, read_numbers
 from harmonium.runs.evaluator import UNKNOWN_WORST
 from harmonium.runs.function import BATCH_HINT, WORST_HINT, FunctionEvaluator
 from tests.functions import Inline
@@ -324,3 +326,47 @@ def test_a_batch_without_a_return_is_named() -> None:
 def test_ragged_answers_are_a_failure() -> None:
     with pytest.raises(EvaluationError, match=r"raised ValueError: .* for 20 rows; expected"):
         FunctionEvaluator(lambda bits: [[1], [1, 2]], LENGTH, batch=True)(ROWS)
+
+
+def test_an_array_of_one_number_is_a_number() -> None:
+    for value in (np.array([2.5]), np.array([[2.5]]), np.array(2.5)):
+        assert read_number(value) == (2.5, "")
+    assert "wrapped around" in read_number(np.array([2**64 - 1], dtype=np.uint64))[1]
+
+
+def leave(row: Any) -> float:
+    sys.exit(0)
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+def be_mute(row: Any) -> float:
+    raise Mute
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [(leave, "raised SystemExit: 0, "), (be_mute, "raised Mute: its message cannot be read, ")],
+)
+def test_whatever_a_function_raises_is_a_failure(function: Any, words: str) -> None:
+    for answer in (
+        evaluate_row(function, np.zeros(4, np.int64)),
+        evaluate_batch(function, np.zeros((1, 4), np.uint8))[0],
+    ):
+        assert answer.words.startswith(words)
+
+
+def test_a_function_that_leaves_fails_as_others_do() -> None:
+    def leave_sometimes(row: Any) -> float:
+        return float(row.sum()) if row.sum() < 7 else leave(row)
+
+    with pytest.raises(hm.EvaluationError, match="the function raised SystemExit: 0, ") as caught:
+        hm.maximize(leave_sometimes, 8, seed=1)
+    assert caught.value.result is not None
+    result = hm.maximize(leave_sometimes, 8, seed=1, on_error="worst")
+    assert (result.fun, result.failures > 0) == (6.0, True)
+    with pytest.raises(hm.EvaluationError, match="feasible raised SystemExit: 0"):
+        hm.maximize(sum, 8, seed=1, feasible=leave)

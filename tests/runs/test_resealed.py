@@ -227,3 +227,27 @@ def test_a_checkpoint_before_the_first_value_is_resumed(tmp_path: Path) -> None:
     resumed = hm.resume(path, weigh, max_calls=40)
     calls = 0
     assert_same(resumed, hm.maximize(fail_first, LENGTH, max_calls=40, **options))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "options", "words"),
+    [
+        ("leaders/bits", np.zeros_like, {"model": "umda"}, "a row is among its best twice"),
+        ("cache_values", lambda a: np.full_like(a, 1e308), {"model": "umda"}, "its cache has a f"),
+        (
+            "search/search/state/fitted/marginals",
+            lambda a: a[:-1],
+            {"algorithm": "incremental:model=pbil"},
+            "its model is of 11 bits; expected 12",
+        ),
+    ],
+)
+def test_contents_that_contradict_each_other_are_refused(
+    name: str, change: Any, options: Any, words: str, tmp_path: Path
+) -> None:
+    hm.maximize(weigh, 12, seed=1, max_evaluations=400, checkpoint=tmp_path / "whole", **options)
+    snapshot = Snapshot.load(tmp_path / "whole")
+    snapshot.arrays[name] = change(snapshot.arrays[name])
+    snapshot.save(tmp_path / "damaged")
+    with pytest.raises(hm.CheckpointError, match=words):
+        hm.resume(tmp_path / "damaged", weigh, max_evaluations=500)

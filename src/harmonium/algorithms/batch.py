@@ -59,8 +59,11 @@ class Batch:
 
     def fill(self, places: Indices, bits: Bits, fitness: Fitness) -> "Batch":
         """Return the batch with these rows told."""
-        new_bits, new_fitness = self.bits.copy(), self.fitness.copy()
-        new_bits[places], new_fitness[places] = bits, fitness
+        new_bits, new_fitness = self.bits, self.fitness.copy()
+        new_fitness[places] = fitness
+        if not np.array_equal(self.bits[places], bits):
+            new_bits = self.bits.copy()
+            new_bits[places] = bits
         return Batch(new_bits, new_fitness)
 
     def _find(self, bits: Bits, whole: bool) -> Indices:

@@ -8,6 +8,7 @@ from harmonium.bits import Bits, check_bits
 from harmonium.blas import one_blas_thread
 from harmonium.clock import Clock
 from harmonium.models import Fitted, Model, read_facts, with_check
+from harmonium.snapshots import CheckpointError, Snapshot
 
 
 class Brood(NamedTuple):
@@ -24,6 +25,16 @@ class Streams(NamedTuple):
 
     building: np.random.Generator
     sampling: np.random.Generator
+
+
+def load_fitted(model: Model, snapshot: Snapshot, length: int) -> Fitted | None:
+    """Return the fit of a snapshot, or raise if its rows are of another length."""
+    fitted = model.unpack(snapshot.get("fitted").arrays)
+    if fitted is not None:
+        width = fitted.sample(1, np.random.default_rng(0)).shape[1]
+        if width != length:
+            raise CheckpointError(f"its model is of {width} bits; expected {length}")
+    return fitted
 
 
 def breed(

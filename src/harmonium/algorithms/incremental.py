@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import Meta
 
 from harmonium.algorithms.base import Algorithm, Search, Status
-from harmonium.algorithms.breeding import Streams, breed
+from harmonium.algorithms.breeding import Streams, breed, load_fitted
 from harmonium.algorithms.eda import EDA, resolve_model
 from harmonium.algorithms.replacement import Population
 from harmonium.bits import Bits, Fitness
@@ -180,7 +180,7 @@ class IncrementalSearch(Search):
             expected = self.incremental.population
             raise CheckpointError(f"it asked {len(self._batch.bits)} rows; expected {expected}")
         if snapshot.fact("has_fitted", bool):
-            self._fitted = self.incremental.model.unpack(snapshot.get("fitted").arrays)
+            self._fitted = load_fitted(self.incremental.model, snapshot, self.space.length)
 
     def _randomize(self) -> Bits:
         shape = (self.incremental.population, self.space.length)

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from harmonium.algorithms.base import Search, Status
-from harmonium.algorithms.breeding import Streams, breed
+from harmonium.algorithms.breeding import Streams, breed, load_fitted
 from harmonium.algorithms.replacement import REPLACEMENTS, Population, read_population
 from harmonium.algorithms.selection import Indices, select, select_pairs
 from harmonium.bits import Bits, Fitness
 from harmonium.models import Fitted, Replacement
 from harmonium.snapshots import CheckpointError, Snapshot
-from harmonium.space import Space
+from harmonium.space import Space, draw_bits
 
 if TYPE_CHECKING:
     from harmonium.algorithms.eda import EDA
@@ -67,7 +67,7 @@ class PopulationSearch(Search):
     def propose(self) -> Bits:
         """Return a random population, then the offspring of each generation."""
         rows = self._randomize() if self.population is None else self._breed()
-        valid = self.space.repair(rows, self._rng("repair"))
+        valid = self.space.repair(rows, self._rng("repair"), self.clock.check)
         if valid is not rows:
             self.repairs += int((valid != rows).any(axis=1).sum())
         return valid
@@ -125,11 +125,10 @@ class PopulationSearch(Search):
         if self.waiting and len(self._batch.bits) != expected:
             raise CheckpointError(f"it asked {len(self._batch.bits)} rows; expected {expected}")
         if snapshot.fact("has_fitted", bool):
-            self._fitted = self.eda.model.unpack(snapshot.get("fitted").arrays)
+            self._fitted = load_fitted(self.eda.model, snapshot, length)
 
     def _randomize(self) -> Bits:
-        shape = (self.size, self.space.length)
-        return self._rng("population").integers(0, 2, shape, dtype=np.uint8)
+        return draw_bits(self.size, self.space.length, self._rng("population"), self.clock.check)
 
     def _breed(self) -> Bits:
         """Algorithm 1, lines 3 to 5: select parents, build a model, sample it."""

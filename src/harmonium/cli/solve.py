@@ -19,6 +19,7 @@ from harmonium.progress import Progress
 from harmonium.registry import find_object, importable
 from harmonium.runs import Result, Runner, Stop, compile_kernels, default_stop, run
 from harmonium.specs import SpecError, format_spec, parse_scalar
+from harmonium.studies.making import MAX_TRIALS
 
 if TYPE_CHECKING:
     from harmonium.reports import Learning
@@ -75,6 +76,9 @@ def solve(
         named = algorithm or model or settings
         algorithms = make_algorithms(algorithm or [], model, settings) if named else [Structure()]
         rules = [replace(default_stop(one), **limits) for one in algorithms]
+        total = runs * len(algorithms)
+        if total > MAX_TRIALS:
+            raise SpecError(f"there are {total:,} runs; expected at most {MAX_TRIALS:,}: use fewer")
         seeds = range(seed, seed + runs)
         files = report, folder, start
         return _run_all(made, list(zip(algorithms, rules, strict=True)), seeds, as_json, files)

@@ -1,6 +1,6 @@
 """A cache of evaluated rows: values by packed bits, the oldest dropped first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -12,6 +12,10 @@ MAX_CACHE_BYTES = 150_000_000
 
 _ENTRY_BYTES = 180
 """Memory that Python needs for an entry of a dictionary, its key and its value."""
+
+
+_KEYED_ROWS = 10_000
+"""Rows of which keys are made at once, where not all of them may be needed."""
 
 
 class Cache:
@@ -51,6 +55,12 @@ class Cache:
         """Take over what `to_arrays` returned."""
         rows = zip(keys, values.tolist(), strict=True)
         self.values = {key.tobytes(): value for key, value in rows}
+
+
+def iterate_keys(bits: Bits) -> Iterator[bytes]:
+    """Yield the key of each row; of many rows, keys are made while they are wanted."""
+    for first in range(0, len(bits), _KEYED_ROWS):
+        yield from make_keys(bits[first : first + _KEYED_ROWS])
 
 
 def make_keys(bits: Bits) -> list[bytes]:

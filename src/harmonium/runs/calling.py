@@ -3,10 +3,9 @@
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
-from itertools import accumulate
 from pickle import PicklingError
 from typing import Any, Final, cast
 
@@ -17,6 +16,7 @@ from harmonium.clock import TimeUp
 from harmonium.format import one_line
 from harmonium.runs.answers import Function, evaluate
 from harmonium.runs.evaluator import EvaluationError
+from harmonium.warn import warn
 
 MAX_BITS_PER_CALL: Final = 8_000_000
 """Maximum number of bits per batch call; temporaries of the function are far larger."""
@@ -28,6 +28,26 @@ CHUNKS_PER_WORKER: Final = 4
 
 LOOK_SECONDS = 0.2
 """Longest single wait for an answer of an executor."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunks:
+    """Rows in parts of nearly the same size; each is made when it is needed.
+
+    There may be millions of them, so that making all at first would take longer than the search
+    may last.
+    """
+
+    bits: Bits
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, number: int) -> tuple[int, Bits]:
+        """Return the number of the first row, and the rows."""
+        first, end = (len(self.bits) * edge // self.count for edge in (number, number + 1))
+        return first, self.bits[first:end]
 
 
 @dataclass(slots=True)
@@ -64,21 +84,19 @@ class Caller:
         EvaluationError
             If the executor fails.
         """
-        count = self._count_chunks(bits, pace, deadline)
-        chunks = [bits] if count == 1 else np.array_split(bits, count)
-        firsts = list(accumulate(map(len, chunks), initial=0))
-        if self.executor is None:
-            for first, chunk in zip(firsts, chunks, strict=False):
-                if first and _is_past(deadline):
-                    raise TimeUp
-                seconds, answers = evaluate(self.function, chunk, self.batch, self.split, deadline)
-                if len(answers):
-                    yield first, seconds, answers
-                if len(answers) < len(chunk):
-                    raise TimeUp
-        else:
-            for number, answer in self._call_elsewhere(self.executor, chunks, deadline):
-                yield firsts[number], *answer
+        chunks = _Chunks(bits, self._count_chunks(bits, pace, deadline))
+        if self.executor is not None:
+            yield from self._call_elsewhere(self.executor, chunks, deadline)
+            return
+        for number in range(len(chunks)):
+            first, chunk = chunks[number]
+            if first and _is_past(deadline):
+                raise TimeUp
+            seconds, answers = evaluate(self.function, chunk, self.batch, self.split, deadline)
+            if len(answers):
+                yield first, seconds, answers
+            if len(answers) < len(chunk):
+                raise TimeUp
 
     def _count_chunks(self, bits: Bits, pace: float, deadline: float) -> int:
         """Return in how many chunks rows are evaluated.
@@ -94,9 +112,9 @@ class Caller:
         return min(len(bits), chunks)
 
     def _call_elsewhere(
-        self, executor: Executor, chunks: Sequence[Bits], deadline: float
-    ) -> Iterator[tuple[int, tuple[float, Any]]]:
-        """Yield the number of each chunk, and what the executor returned for it, in order.
+        self, executor: Executor, chunks: "_Chunks", deadline: float
+    ) -> Iterator[tuple[int, float, Any]]:
+        """Yield for each chunk its first row and what the executor returned for it, in order.
 
         When the time is up or at Ctrl-C, those that have arrived are yielded and the others are
         dropped.
@@ -104,15 +122,14 @@ class Caller:
         futures: list[Future[tuple[float, Any]]] = []
         taken = 0
         try:
-            for chunk in chunks:
+            for number in range(len(chunks)):
                 if futures and _is_past(deadline):
                     break
-                call = (self.function, chunk, self.batch, self.split)
+                call = (self.function, chunks[number][1], self.batch, self.split)
                 futures.append(_check_future(executor.submit(evaluate, *call)))
             while taken < len(futures) and _arrives(futures[taken], deadline):
                 taken += 1
-                rows = len(chunks[taken - 1])
-                yield taken - 1, _check_answer(futures[taken - 1].result(), rows)
+                yield _read_answer(futures[taken - 1], *chunks[taken - 1])
             if taken < len(chunks):
                 raise TimeUp  # noqa: TRY301  # handled like Ctrl-C
         except (TimeUp, KeyboardInterrupt):
@@ -120,7 +137,7 @@ class Caller:
                 number for number in range(taken, len(futures)) if _has_answer(futures[number])
             ]
             for number in arrived:
-                yield number, _check_answer(futures[number].result(), len(chunks[number]))
+                yield _read_answer(futures[number], *chunks[number])
             raise
         except EvaluationError:
             raise
@@ -141,12 +158,13 @@ def _check_future(future: Any) -> "Future[tuple[float, Any]]":
     raise EvaluationError(f"the executor failed: submit returned {words}; expected a future")
 
 
-def _check_answer(answer: Any, rows: int) -> tuple[float, Any]:
-    """Return what `evaluate` returned for rows; raise for anything else."""
+def _read_answer(future: "Future[Any]", first: int, chunk: Bits) -> tuple[int, float, Any]:
+    """Return the first row of a chunk and what `evaluate` returned; raise for anything else."""
+    answer = future.result()
     match answer:
         case (float() as seconds, list() | np.ndarray() as values):
-            if getattr(values, "ndim", 1) and len(values) == rows:
-                return seconds, values
+            if getattr(values, "ndim", 1) and len(values) == len(chunk):
+                return first, seconds, values
     words = f"a future has {one_line(repr(answer))}, which its call did not return"
     raise EvaluationError(f"the executor failed: {words}")
 
@@ -187,6 +205,17 @@ def _count_dask_threads(executor: Executor) -> int:
         return sum(client.nthreads().values())
     except (OSError, RuntimeError, ValueError):  # `submit` reports a lost scheduler
         return 0
+
+
+def warn_of_overhead(elapsed: float, spent: float, rows: int) -> bool:
+    """Warn if sending rows to an executor took longer than evaluating them; return whether."""
+    if rows < 50 or elapsed < 1.5 * spent:
+        return False
+    warn(
+        f"an evaluation takes {spent / rows * 1e6:.0f} µs, but {elapsed / rows * 1e6:.0f} µs "
+        "through the executor; without it the search would be faster"
+    )
+    return True
 
 
 def _advise(error: Exception) -> str:

@@ -26,8 +26,11 @@ KEPT_BYTES = 65_536
 LOOK_SECONDS = 0.05
 """Time between two looks at a program that keeps its output open."""
 
-OUTPUT_SECONDS = 10.0
-"""Time for the rest of the output after a program and its process group have ended."""
+OUTPUT_SECONDS = 0.5
+"""Time for the rest of the output after a program and its process group have ended.
+
+What they printed is in the pipes already; only a process that has left the group keeps them open.
+"""
 
 
 class _Running:
@@ -155,7 +158,8 @@ class Command:
     def _await(self, process: "subprocess.Popen[bytes]", outputs: tuple[_Output, ...]) -> bool:
         """Wait until a program ends, then end what it has started; return whether it was in time.
 
-        A process that it has started may keep its output open, so both are looked at.
+        A process that it has started may keep its output open, so both are looked at. One that has
+        left the process group is not found, and not waited for: what was printed so far counts.
         """
         deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
         while process.poll() is None:
@@ -170,12 +174,9 @@ class Command:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(min(LOOK_SECONDS, left))
         end_group(process)
+        end = min(deadline, time.monotonic() + OUTPUT_SECONDS)
         for output in outputs:
-            output.join(OUTPUT_SECONDS)
-            if output.is_open:
-                raise RuntimeError(
-                    f"{self.words[0]} has ended, but a process keeps its output open"
-                )
+            output.join(max(LOOK_SECONDS, end - time.monotonic()))
         return True
 
 

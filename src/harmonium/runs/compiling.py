@@ -11,9 +11,9 @@ from harmonium.warn import warn
 
 def compile_kernels(algorithm: Algorithm, problem: Problem | None = None) -> None:
     """Compile or load the kernels of a run, once a process; functions of users are not called."""
-    if remark := take_remark():
-        warn(remark)
     hash_rows(np.zeros((1, 6), dtype=np.uint8))
     algorithm.compile()
     if problem is not None:
         compile_problem(problem)
+    if remark := take_remark():
+        warn(remark)

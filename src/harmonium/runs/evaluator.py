@@ -113,6 +113,19 @@ class Evaluator(ABC):
         """Return how many rows can be evaluated in this time; batches of problems are not cut."""
         return sys.maxsize
 
+    def late_error(self, max_seconds: float | None) -> EvaluationError:
+        """Return the error that the time was up before the first value."""
+        if getattr(self, "feasible", None) is not None:
+            return EvaluationError(
+                f"max_seconds is {max_seconds:g}, and no feasible row was found and evaluated in "
+                "this time",
+                "allow more; if feasible rows are rare, subtract a penalty in the function instead",
+            )
+        return EvaluationError(
+            f"max_seconds is {max_seconds:g}, and no value arrived in this time",
+            "allow at least the time of the first rows and one evaluation",
+        )
+
     def all_failed_error(self, rows: int) -> EvaluationError:
         """Return the error that no row so far has a value."""
         return EvaluationError(f"none of the first {rows} rows has a value")

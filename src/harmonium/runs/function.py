@@ -22,18 +22,20 @@ from harmonium.runs.answers import (
     read_numbers,
     suggest_cause,
 )
-from harmonium.runs.cache import Cache, make_keys
-from harmonium.runs.calling import Caller
+from harmonium.runs.cache import Cache, iterate_keys, make_keys
+from harmonium.runs.calling import Caller, warn_of_overhead
 from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator, Unfinished
 from harmonium.runs.feasible import name_bits
 from harmonium.space import Feasible
 from harmonium.variables import NamedFunction, Variables
-from harmonium.warn import warn
 
 OnError = Literal["raise", "worst"]
 
 UNTIMED_ROWS: Final = 1
 """Rows of the first batch call when time is limited and the cost of a row is not known."""
+
+MAX_TIMED_ROWS: Final = 10_000
+"""Rows that are looked up in the cache at once when time is limited."""
 
 MAX_FIRST_FAILURES: Final = 32
 """Rows that may fail before the first value; then the function is taken to fail always."""
@@ -121,13 +123,13 @@ class FunctionEvaluator(Evaluator):
 
     def look_up(self, bits: Bits) -> Fitness:
         """Return the fitness of each row, NaN for a failure, from the cache where it has it."""
-        if self.feasible is None:
+        if self.feasible is None and len(bits) <= self._count_at_once():
             return self._look_up(bits)
         fitness, done = np.full(len(bits), np.nan), np.zeros(len(bits), np.bool_)
         checked = 0
         try:
             while checked < len(bits):
-                allowed = self._find_allowed(bits[checked : checked + self._count_checkable()])
+                allowed = self._find_allowed(bits[checked : checked + self._count_at_once()])
                 places = checked + np.flatnonzero(allowed)
                 checked += len(allowed)
                 if len(places):
@@ -140,10 +142,12 @@ class FunctionEvaluator(Evaluator):
             raise
         return fitness
 
-    def _count_checkable(self) -> int:
-        """Return how many rows to check before those that are feasible are evaluated."""
+    def _count_at_once(self) -> int:
+        """Return how many rows to look up, or to check before feasible ones are looked up."""
         if self.deadline == math.inf:
             return sys.maxsize
+        if self.feasible is None:
+            return MAX_TIMED_ROWS if self.executor is None and not self.batch else sys.maxsize
         if not (self.checked and self.calls):
             return 1
         cost = self.checking / self.checked + self.elapsed / self.calls
@@ -152,7 +156,8 @@ class FunctionEvaluator(Evaluator):
 
     def _find_allowed(self, bits: Bits) -> NDArray[np.bool_]:
         """Return which rows are known or feasible; raise if none ever was."""
-        assert self.feasible is not None  # noqa: S101  # called only then
+        if self.feasible is None:
+            return np.ones(len(bits), np.bool_)
         keys, known = make_keys(bits), self.cache.values
         allowed = np.ones(len(bits), np.bool_)
         for place, key in enumerate(keys):
@@ -261,7 +266,7 @@ class FunctionEvaluator(Evaluator):
         if not self.cached or len(bits) <= calls:
             return min(len(bits), calls)
         new: set[bytes] = set()
-        for number, key in enumerate(make_keys(bits)):
+        for number, key in enumerate(iterate_keys(bits)):
             if key not in self.cache.values:
                 new.add(key)
             if len(new) > calls:
@@ -390,10 +395,5 @@ class FunctionEvaluator(Evaluator):
 
     def _judge_executor(self, elapsed: float, spent: float, rows: int) -> None:
         """Warn once if sending rows to the executor takes longer than evaluating them."""
-        if self.executor is None or self._warned or rows < 50 or elapsed < 1.5 * spent:
-            return
-        self._warned = True
-        warn(
-            f"an evaluation takes {spent / rows * 1e6:.0f} µs, but {elapsed / rows * 1e6:.0f} µs "
-            "through the executor; without it the search would be faster"
-        )
+        if self.executor is not None and not self._warned:
+            self._warned = warn_of_overhead(elapsed, spent, rows)

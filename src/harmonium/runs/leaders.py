@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harmonium.bits import Bits, Fitness, Row, format_bits
-from harmonium.snapshots import Snapshot
+from harmonium.snapshots import CheckpointError, Snapshot
 
 MAX_LEADERS = 10
 
@@ -147,6 +147,8 @@ class Leaders(list[Leader]):
             leader = Leader(row, value, at, list(islice(repeats, count)))
             self.append(leader)
             self._by_key[row.tobytes()] = leader
+        if len(self._by_key) < len(self):
+            raise CheckpointError("a row is among its best twice")
         self._raise_threshold()
 
 

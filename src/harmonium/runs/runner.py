@@ -188,10 +188,7 @@ class Runner:
         if result is None and reason == "interrupted":
             raise KeyboardInterrupt
         if result is None and reason == "time" and not self.evaluator.calls:
-            raise EvaluationError(
-                f"max_seconds is {self._stop.max_seconds:g}, and no value arrived in this time",
-                "allow at least the time of one evaluation",
-            )
+            raise self.evaluator.late_error(self._stop.max_seconds)
         if result is None:
             raise self.evaluator.all_failed_error(self.evaluator.calls)
         return result

@@ -125,13 +125,21 @@ def check_structure(snapshot: Snapshot) -> None:
     snapshot.bits("initial", (None, length))
     snapshot.array("target", "float64", ())
     snapshot.array("distinct", "uint64", (None,))
-    keys = snapshot.array("cache_keys", "uint8", (None, -(-length // 8)))
-    snapshot.array("cache_values", "float64", (len(keys),))
     best = float(snapshot.array("extremes", "float64", (3,))[2])
+    _check_cache(snapshot, length)
     if np.isfinite(best):
         snapshot.bits("best_bits", (length,))
     elif best != -np.inf or "best_bits" in snapshot.arrays:
         raise CheckpointError(f"its best has the fitness {best:g}; expected a finite number")
+
+
+def _check_cache(snapshot: Snapshot, length: int) -> None:
+    """Raise for cached values that do not fit the rows or the best value of the function."""
+    keys = snapshot.array("cache_keys", "uint8", (None, -(-length // 8)))
+    values = snapshot.array("cache_values", "float64", (len(keys),))
+    best = snapshot.arrays["extremes"][1:].max()
+    if (values > best).any():
+        raise CheckpointError(f"its cache has a fitness above {best:g}, its best")
 
 
 def _check_variables(facts: _Facts, length: int) -> None:

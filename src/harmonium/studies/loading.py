@@ -143,8 +143,10 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
         ) from None
     except SpecError:
         raise
-    except ValueError as error:  # of TOML, or a number with thousands of digits
+    except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{file}: is not TOML: {error}") from None
+    except ValueError:  # Python reads no integer of so many digits
+        raise SpecError(f"{file}: has a number of thousands of digits; expected fewer") from None
     try:
         with importable(folder):
             return loader.make_study(top, text, folder)
