@@ -180,7 +180,8 @@ def _check_positive(name: str, value: object) -> None:
 def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return False
-    return bool(-sys.float_info.max <= value <= sys.float_info.max)  # also false for NaN
+    number: Any = value.item() if isinstance(value, np.generic) else value
+    return bool(abs(number) <= sys.float_info.max)  # also false for NaN
 
 
 def _check_path(name: str, path: FilePath | None) -> None:
