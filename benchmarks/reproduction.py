@@ -200,8 +200,9 @@ def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
     return lines
 
 
-def explain_outliers(pairs: Sequence[Pair]) -> list[str]:
+def explain_outliers(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
     """List the points beyond 1.5, with what the data say about the reason."""
+    known = {(row.family, row.size, row.name): row for row in rows if row.state == "done"}
     far = [pair for pair in pairs if not 1 / CLOSE <= pair.ratio <= CLOSE]
     if not far:
         return []
@@ -211,8 +212,12 @@ def explain_outliers(pairs: Sequence[Pair]) -> list[str]:
         text = (
             f"- {FAMILIES[ours.family]}, {ours.size} bits, `{ours.name}`: {pair.ratio:.2f}. "
             f"{describe_neighbours(ours)} {describe_instances(pair)}"
-        )
-        lines += fill(text.rstrip(), "  ")
+        ).rstrip()
+        literal = known.get((ours.family, ours.size, ours.name + POINTS))
+        if literal and literal.evaluations:
+            ratio = literal.evaluations / pair.paper
+            text += f" With γ of single errors it is {literal.evaluations:,.0f}, {ratio:.2f}."
+        lines += fill(text, "  ")
     return [*lines, ""]
 
 
@@ -226,6 +231,8 @@ def describe_neighbours(ours: Measured) -> str:
     points = [f"{value:,.0f} at {size}" for value, size in zip(values, sizes, strict=True)]
     around = points[max(0, at - 1) : at + 2]
     words = f"The paper's figure has {', '.join(around)}; ours is {ours.evaluations:,.0f}."
+    if ours.evaluations is not None and ours.evaluations < values[at]:
+        words += " Fewer than the paper's are needed."
     if at and values[at] < values[at - 1]:
         words += " The paper's own point is below that of the smaller size."
     return words
@@ -324,7 +331,7 @@ def make_page() -> str:
         write_laws(laws),
         write_cpu(rows),
         write_points(pairs, rows),
-        explain_outliers(pairs),
+        explain_outliers(pairs, rows),
         write_gamma(rows),
         write_literal(),
         write_readings(),
