@@ -78,8 +78,7 @@ def maximize(
         With `space` it takes a dict of values, with `batch` a list of them. A problem, such as
         ``load("x.cnf")``, is called with all rows at once if `length` is left out.
     length : int, optional
-        Number of bits, at most 20,000,000; left out with `space`, and for a problem that knows
-        its length.
+        Number of bits, at most 20,000,000; left out with `space`, and for a problem that knows it.
     space : mapping, optional
         Variables that are not bits, by name: ``range(1, 9)`` for integers, a list for choices and
         `bool` for a switch. The result has the best values in `best`.

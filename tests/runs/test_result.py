@@ -52,8 +52,8 @@ def test_a_result_says_what_is_known_about_its_optimality() -> None:
     known = read_optimality(**small, target=3.0)
     assert known == "if no solution can be better than the target"
     assert read_optimality(**small, max_calls=3) == "unknown"
-    trap = hm.Trap(length=20, order=5)
-    attempts = read_optimality(function=trap, length=20, batch=True, confirmations=5, seed=1)
+    alone = {"algorithm": "pyramid", "batch": True, "confirmations": 5, "seed": 1}
+    attempts = read_optimality(function=hm.Trap(length=20, order=5), length=20, **alone)
     assert attempts == "likely, not proven: many independent attempts found nothing better"
 
 
