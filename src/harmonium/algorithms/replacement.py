@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from harmonium.algorithms.selection import Indices
 from harmonium.bits import Bits, Fitness
-from harmonium.jit import jit
+from harmonium.jit import count_ones, jit
 from harmonium.models import Replacement
 from harmonium.snapshots import Snapshot
 
@@ -132,17 +132,6 @@ def _pack(bits: Bits) -> NDArray[np.uint64]:
 
 
 @jit
-def _count_ones(word: np.uint64) -> np.uint64:
-    """Count the ones by parallel sums, which LLVM turns into one instruction where there is one."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + (
-        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
-
-
-@jit
 def _replace_nearest(
     bits: Bits,
     packed: NDArray[np.uint64],
@@ -160,7 +149,7 @@ def _replace_nearest(
         for member in windows[row]:
             distance = np.uint64(0)
             for word in range(packed.shape[1]):
-                distance += _count_ones(packed[member, word] ^ new_packed[row, word])
+                distance += count_ones(packed[member, word] ^ new_packed[row, word])
             if distance < least:
                 least = distance
                 nearest = member

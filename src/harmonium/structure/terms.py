@@ -7,7 +7,7 @@ from scipy.linalg.blas import dsymv
 
 from harmonium.bits import Bits, Fitness
 from harmonium.clock import Check, no_check
-from harmonium.jit import jit
+from harmonium.jit import count_ones, jit
 from harmonium.structure.polynomial import Integers, Numbers, Polynomial, Term
 from harmonium.structure.records import Rows
 
@@ -121,19 +121,8 @@ def _add_products(gram: Numbers, words: NDArray[np.uint64], rows: int) -> None:
         for other in range(one + 1):
             yours, differ = words[other], np.uint64(0)
             for place in range(len(mine)):
-                differ += _count_ones(mine[place] ^ yours[place])
+                differ += count_ones(mine[place] ^ yours[place])
             gram[one, other] += rows - 2 * np.int64(differ)
-
-
-@jit
-def _count_ones(word: np.uint64) -> np.uint64:
-    """Count the ones of a word; compilers know this form, and use one instruction."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + (
-        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @jit
