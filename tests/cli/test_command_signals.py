@@ -80,7 +80,8 @@ def test_a_program_that_leaves_a_process_answers_at_once(mark: str) -> None:
 def test_a_daemon_that_keeps_the_output_open_is_not_waited_for(
     script: str, message: str, mark: str
 ) -> None:
-    program = make(f"setsid sleep {mark} & {script}", timeout=60.0)
+    leave = f"setsid sleep {mark} & sleep 1"  # time to leave the process group
+    program = make(f"{leave}; {script}", timeout=60.0)
     try:
         if message:
             with pytest.raises(RuntimeError, match=message):
