@@ -134,7 +134,7 @@ def shrink_study(source: Path, target: Path) -> None:
 
     def shrink(sizes: re.Match[str]) -> str:
         first = int(sizes[1])
-        two = (first, sizes[2]) if first <= 15 else (first // 2, first * 3 // 4)
+        two = (first, sizes[2]) if first < 15 else (first // 2, first * 3 // 4)
         return "sizes = [{}, {}]".format(*two)
 
     text = re.sub(r"sizes = \[(\d+), (\d+).*?\]", shrink, source.read_text("utf-8"))
