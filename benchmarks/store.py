@@ -25,7 +25,7 @@ from harmonium.studies import Family, Grid, Store, Study
 from harmonium.studies.driver import bind
 from harmonium.studies.trial import Record
 
-COMMAND = [sys.executable, "-c", "from harmonium.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from harmonium.__main__ import main; main()"]
 
 
 def make_study(trials: int) -> Study:

@@ -28,17 +28,19 @@ ORDER: Final = (
         "options",
         "optimize",
         "studies",
+        "api",
         "harmonium",
         "interop",
         "reports",
         "plots",
         "bench",
         "cli",
+        "__main__",
     ),
 )
 """Modules and packages in dependency order; each imports only from those above.
 
-`harmonium` is the package itself, which gathers the public names.
+`harmonium` is the package itself, which has the public names of `api`.
 """
 
 ALLOWED_IMPORTS: Final[dict[tuple[str, str], str]] = {

@@ -1,9 +1,11 @@
+import signal
 from typing import Any
 
 import numba
 import pytest
 
-from harmonium.interrupts import is_interrupt
+from harmonium.interrupts import exits_at_interrupt, is_interrupt
+from tests.cli.commands import call
 
 
 def wrap(error: BaseException, depth: int, by: str) -> BaseException:
@@ -49,3 +51,29 @@ def test_what_a_kernel_makes_of_an_interrupt_is_one() -> None:
     with pytest.raises((KeyboardInterrupt, SystemError)) as caught:
         compiled()
     assert is_interrupt(caught.value)
+
+
+IMPORTING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Interrupter:
+    def find_spec(self, name, *_):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupter())
+"""
+
+
+@pytest.mark.parametrize("name", ["numpy", "numba", "rich", "harmonium.algorithms"])
+def test_ctrl_c_while_the_command_starts_is_one_line(name: str) -> None:
+    done = call("--version", before=IMPORTING.format(name=name))
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "harmonium: interrupted\n")
+
+
+def test_ctrl_c_after_the_start_is_an_exception_again() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with exits_at_interrupt():
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before

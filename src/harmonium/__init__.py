@@ -1,119 +1,35 @@
-"""Optimise functions of bits by learning what good solutions look like."""
+"""Optimise functions of bits by learning what good solutions look like.
 
-from harmonium.algorithms import (
-    ALGORITHMS,
-    EDA,
-    Algorithm,
-    Incremental,
-    PaperTree,
-    Pyramid,
-    Search,
-    Status,
-    Structure,
-)
-from harmonium.models import (
-    BMDA,
-    BOA,
-    DAE,
-    DBM,
-    DBN,
-    ECGA,
-    GA,
-    HBOA,
-    MIMIC,
-    MODELS,
-    MRF,
-    PBIL,
-    RBM,
-    UMDA,
-    Helmholtz,
-    Interactions,
-    Model,
-    PaperRBM,
-    Tree,
-)
-from harmonium.optimize import maximize, minimize, resume
-from harmonium.options import Options
-from harmonium.problems import (
-    HIFF,
-    NK,
-    PROBLEMS,
-    FileProblem,
-    Ising,
-    MaxSat,
-    OneMax,
-    Problem,
-    ProblemSpec,
-    Trap,
-    load,
-)
-from harmonium.runs import EvaluationError, Result, Runner, Step, Stop, run
-from harmonium.snapshots import CheckpointError, Snapshot
-from harmonium.space import Space
-from harmonium.structure import Interaction, Polynomial
-from harmonium.studies import Bisect, Family, Grid, Runs, Study, read_study
-from harmonium.version import __version__
+The public names are those of `api.py`. They are imported when the first of them is used, so that
+the command line is ready for Ctrl-C before it imports anything that takes long.
+"""
 
-__all__ = [
-    "ALGORITHMS",
-    "BMDA",
-    "BOA",
-    "DAE",
-    "DBM",
-    "DBN",
-    "ECGA",
-    "EDA",
-    "GA",
-    "HBOA",
-    "HIFF",
-    "MIMIC",
-    "MODELS",
-    "MRF",
-    "NK",
-    "PBIL",
-    "PROBLEMS",
-    "RBM",
-    "UMDA",
-    "Algorithm",
-    "Bisect",
-    "CheckpointError",
-    "EvaluationError",
-    "Family",
-    "FileProblem",
-    "Grid",
-    "Helmholtz",
-    "Incremental",
-    "Interaction",
-    "Interactions",
-    "Ising",
-    "MaxSat",
-    "Model",
-    "OneMax",
-    "Options",
-    "PaperRBM",
-    "PaperTree",
-    "Polynomial",
-    "Problem",
-    "ProblemSpec",
-    "Pyramid",
-    "Result",
-    "Runner",
-    "Runs",
-    "Search",
-    "Snapshot",
-    "Space",
-    "Status",
-    "Step",
-    "Stop",
-    "Structure",
-    "Study",
-    "Trap",
-    "Tree",
-    "__version__",
-    "load",
-    "maximize",
-    "minimize",
-    "read_study",
-    "resume",
-    "run",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from harmonium.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from harmonium.api import *  # noqa: F403
+
+    __all__: list[str]
+
+
+def __getattr__(name: str) -> object:
+    """Import all public names, and return the one that was asked for."""
+    names = globals()
+    if name == "__all__" or not name.startswith("__"):
+        api = import_module("harmonium.api")
+        public = getattr(api, "__all__", [])  # none while it is being imported
+        names |= {each: getattr(api, each) for each in public}
+        if public:
+            names["__all__"] = [*public, "__version__"]
+    if name in names:
+        return names[name]
+    raise AttributeError(f"module 'harmonium' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names and what has been imported."""
+    __getattr__("__all__")
+    return sorted(globals())

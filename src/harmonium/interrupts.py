@@ -59,6 +59,26 @@ def ends_as_interrupts() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def exits_at_interrupt() -> Iterator[None]:
+    """End the process with one line and code 1 at Ctrl-C in the block: nothing has begun yet.
+
+    An exception would not do: modules that are being imported catch it, or show where they were.
+    """
+
+    def end(*_: object) -> None:
+        os.write(2, b"harmonium: interrupted\n")
+        os._exit(1)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def ignore_interrupts() -> None:
     """Ignore Ctrl-C in this process: for workers, whose driver decides when they end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -16,7 +16,7 @@ import pytest
 
 from harmonium.cli import execute
 
-RUN = "from harmonium.cli import main; main()"
+RUN = "from harmonium.__main__ import main; main()"
 COMMAND = [sys.executable, "-c", RUN]
 # A shell lets what it runs in the background ignore SIGINT, and children inherit that.
 LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-RUN = f"{LISTEN}from harmonium.cli import main; main()"
+RUN = f"{LISTEN}from harmonium.__main__ import main; main()"
 
 MODULE = '''
 """A slow function and a slow problem; workers that find a file `die` take it and die."""

@@ -127,8 +127,3 @@ def _list_options(name: str) -> set[str]:
     """Return the options of a command."""
     whole: Any = typer.main.get_command(app)
     return {option for parameter in whole.commands[name].params for option in parameter.opts}
-
-
-def main() -> None:
-    """Run the command line of this process."""
-    sys.exit(execute(sys.argv[1:]))
