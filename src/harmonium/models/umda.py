@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
+from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model
 
-_BLOCK = 1024
-"""Rows drawn at a time."""
+_DRAWS = 1_000_000
+"""Bits drawn between two checks of the time; draws need eight times the memory of bits."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,12 @@ class FittedUMDA:
         """No facts."""
         return {}
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
         """Draw each bit with its frequency."""
         rows = np.empty((count, self.marginals.size), dtype=np.uint8)
-        for first in range(0, count, _BLOCK):  # draws need eight times the memory of bits
-            block = rows[first : first + _BLOCK]
+        size = max(1, _DRAWS // self.marginals.size)
+        for first in range(0, count, size):
+            check()
+            block = rows[first : first + size]
             np.less(rng.random(block.shape), self.marginals, out=block.view(np.bool_))
         return rows
