@@ -4,6 +4,9 @@
     python benchmarks/readings.py --store readings.db                # writes results/readings.csv
     python benchmarks/readings.py --masks                            # writes results/masks.jsonl
 
+studies/pairing.toml and studies/instances.toml are run and exported as the first: the file has the
+name of the study.
+
 The second measurement solves 4-traps of 40 bits, with and without centring. The model sees each
 block of four bits through its part of the XOR mask. Random masks are those of every run; the others
 are the same in all blocks: no ones, two or four.
@@ -35,13 +38,20 @@ MASKS = {"no ones": "0000", "two ones": "0011", "four ones": "1111", "random": N
 
 
 def export(store: Path) -> None:
-    """Write what the study measured: a row for each reading and problem."""
+    """Write what a study measured: a row for each reading and problem, or for each instance."""
+    result = read_study(store)
+    path = RESULTS / f"{result.study.name}.csv"
+    if result.study.name == "instances":
+        cases = result.to_frame("cases")
+        done = cases[cases["row_state"] == "done"]
+        done[["family", "size", "instance", "population", "evaluations"]].to_csv(path, index=False)
+        return
     columns = ("family", "size", "name", "model", "pairing", "state", "reason", "instances", "runs")
     numbers = ("population", "evaluations", "evaluations_low", "evaluations_high", "cpu_total")
-    with (RESULTS / "readings.csv").open("w", newline="", encoding="utf-8") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, (*columns, *numbers), extrasaction="ignore")
         writer.writeheader()
-        writer.writerows(list_rows(read_study(store).rows))
+        writer.writerows(list_rows(result.rows))
 
 
 def solve(setting: str, masks: str, seed: int) -> dict[str, Any]:

@@ -42,6 +42,7 @@ from reproduction_figures import write_figures
 from reproduction_gamma import write_gamma
 from reproduction_missing import list_unsolved, write_missing
 from reproduction_readings import write_literal, write_readings
+from reproduction_samples import write_instances, write_pairing
 
 PAGE = RESULTS.parent / "docs" / "reproduction.md"
 CLOSE = 1.5
@@ -332,6 +333,8 @@ def make_page() -> str:
         write_cpu(rows),
         write_points(pairs, rows),
         explain_outliers(pairs, rows),
+        write_instances(),
+        write_pairing(),
         write_gamma(rows),
         write_literal(),
         write_readings(),

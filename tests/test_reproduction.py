@@ -152,3 +152,38 @@ def test_parts_are_added_up_and_what_they_share_is_said_once(script: ModuleType)
         "",
     ]
     assert script.average_share(parts) == 5.0  # 3 · 4 and 1 · 8, of 4 bisections
+
+
+def test_sets_of_instances_are_drawn_without_repetition(script: ModuleType) -> None:
+    samples = importlib.import_module("reproduction_samples")
+    # One of 26 instances is left out of each set: the hard one in 1 of 26.
+    spread = samples.measure_spread([0.0] * 25 + [25.0], paper=0.0)
+    assert (spread.mean, spread.largest) == (25 / 26, 25.0)
+    assert (spread.low, spread.high) == (0.0, 1.0)
+    assert spread.chance == pytest.approx(1 / 26, abs=0.002)  # seed 1; fails once in a thousand
+
+
+def test_the_first_25_instances_are_those_of_the_points(script: ModuleType) -> None:
+    rows = {
+        (row.family, row.size): row.evaluations
+        for row in script.read_summary()
+        if row.name == "boa"
+    }
+    table = script.read_table("instances.csv")
+    places = {(row["family"], int(row["size"])) for row in table}
+    assert len(places) == 6
+    for family, size in places:
+        mine = [
+            float(row["evaluations"])
+            for row in table
+            if (row["family"], int(row["size"])) == (family, size) and int(row["instance"]) < 25
+        ]
+        assert len(mine) == 25
+        assert sum(mine) / 25 == pytest.approx(rows[script.name_family(family), size])
+
+
+def test_pairings_are_compared_by_their_distance_to_the_paper(script: ModuleType) -> None:
+    samples = importlib.import_module("reproduction_samples")
+    text = samples.compare_pairings({"boa": [1.0, 2.0, 1.2], "boa-po": [0.9, 1.4, 1.1]})
+    assert "with any two rows the median ratio is 1.20, 2 of 3 are within 1.5×" in text.lower()
+    assert "is nearer to the paper at 2 of 3 points" in text
