@@ -1,10 +1,18 @@
 import signal
+import subprocess
+import sys
 from typing import Any
 
 import numba
 import pytest
 
-from harmonium.interrupts import exits_at_interrupt, is_interrupt
+from harmonium import interrupts
+from harmonium.interrupts import (
+    exits_at_interrupt,
+    held_interrupts,
+    is_interrupt,
+    one_interrupt,
+)
 from tests.cli.commands import call
 
 
@@ -77,3 +85,55 @@ def test_ctrl_c_after_the_start_is_an_exception_again() -> None:
     with exits_at_interrupt():
         assert signal.getsignal(signal.SIGINT) is not before
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_repeated_signal_is_one_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with one_interrupt(ends=True):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGINT):
+            signal.raise_signal(number)
+        monkeypatch.setattr(interrupts, "REPEAT_SECONDS", 0.0)  # time has passed
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_signals_that_are_handled_already_are_left_alone() -> None:
+    got = []
+    before = signal.signal(signal.SIGINT, lambda *_: got.append(1))
+    try:
+        with one_interrupt():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert got == [1]
+
+
+def test_a_held_interrupt_takes_effect_behind_the_block() -> None:
+    reached = []
+
+    def hold() -> None:
+        with held_interrupts():
+            for _ in range(3):
+                signal.raise_signal(signal.SIGINT)
+            reached.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        hold()
+    assert reached == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_end_does_not_wait_for_threads() -> None:
+    program = (
+        "import threading, time\n"
+        "threading.Thread(target=time.sleep, args=(1000,)).start()\n"
+        "from harmonium.interrupts import end_now\n"
+        "print('best', end='')\n"
+        "end_now(1)\n"
+    )
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (1, "best")

@@ -1,10 +1,25 @@
 """Signals: Ctrl-C, also out of a compiled kernel, requests to end, and processes that stopped."""
 
+import math
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, NoReturn
+
+ENDS = ("SIGTERM", "SIGHUP")
+"""Signals by which a process is asked to end."""
+
+REPEAT_SECONDS = 2.0
+"""Time in which a further signal is the same request."""
+
+Handler = Callable[[int, FrameType | None], Any]
+
+_DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
@@ -39,24 +54,87 @@ def continue_stopped(process: int) -> bool:
     return stopped.si_status in (signal.SIGTTIN, signal.SIGTTOU)
 
 
+def _list_numbers() -> list[int]:
+    """Return the signals of Ctrl-C and of requests to end that this system has."""
+    return [getattr(signal, name) for name in ("SIGINT", *ENDS) if hasattr(signal, name)]
+
+
+class _Once:
+    """Raises `KeyboardInterrupt` at a signal, and ignores that it is repeated.
+
+    A second exception would strike while the search ends, and lose its best.
+    """
+
+    def __init__(self) -> None:
+        self.last = -math.inf
+
+    def __call__(self, *_: object) -> None:
+        now = time.monotonic()
+        if now - self.last > REPEAT_SECONDS:
+            self.last = now
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def _handle(names: tuple[str, ...], handler: Handler) -> Iterator[None]:
+    """Handle signals in the block, as far as nobody else does.
+
+    Signals can be handled in the main thread only; elsewhere nothing changes.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in names:
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) in _DEFAULTS:
+                before[number] = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, other in before.items():
+            signal.signal(number, other)
+
+
 @contextmanager
 def ends_as_interrupts() -> Iterator[None]:
     """Raise `KeyboardInterrupt` in the block also when the process is asked to end.
 
-    That is at SIGTERM and, unless it is ignored, when the terminal is closed. Signals can be
-    handled in the main thread only; elsewhere nothing changes.
+    That is at SIGTERM and, unless it is ignored, when the terminal is closed.
     """
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, signal.default_int_handler)
+    with _handle(ENDS, signal.default_int_handler):
+        yield
+
+
+@contextmanager
+def one_interrupt(*, ends: bool = False) -> Iterator[None]:
+    """Raise `KeyboardInterrupt` at Ctrl-C in the block, but once if it comes twice in 2 seconds.
+
+    With `ends` also when the process is asked to end. `timeout` does so twice: it sends a signal to
+    the process, and then to its group.
+    """
+    with _handle(("SIGINT", *(ENDS if ends else ())), _Once()):
+        yield
+
+
+@contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C and requests to end back in the block; they take effect behind it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: dict[int, Handler] = {}
+    held: list[int] = []
+    for number in _list_numbers():
+        handler = signal.getsignal(number)
+        if callable(handler) and not isinstance(handler, int):
+            before[number] = handler
+            signal.signal(number, lambda number, _: held.append(number))
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if held:
+        before[held[0]](held[0], None)
 
 
 @contextmanager
@@ -77,6 +155,16 @@ def exits_at_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def end_now(code: int) -> NoReturn:
+    """End the process with what it has printed; threads that wait for something do not keep it."""
+    for number in _list_numbers():
+        signal.signal(number, signal.SIG_IGN)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # closed, or nothing can be written
+            stream.flush()
+    os._exit(code)
 
 
 def ignore_interrupts() -> None:

@@ -21,6 +21,8 @@ import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from harmonium.interrupts import held_interrupts
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _FAST = {"error_model": "numpy", "fastmath": {"contract", "nnan"}}
@@ -139,6 +141,11 @@ class _CheckedCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._cache_file.__class__ = _CheckedFile
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        # Loading calls back into Python, and an exception in there crashes the process.
+        with held_interrupts():
+            return super().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

@@ -18,7 +18,7 @@ from harmonium.algorithms import Algorithm
 from harmonium.bits import Bits, check_bits
 from harmonium.clock import TimeUp
 from harmonium.files import fix_outputs
-from harmonium.interrupts import plain_interrupts
+from harmonium.interrupts import one_interrupt, plain_interrupts
 from harmonium.models import Model
 from harmonium.options import FilePath, Options
 from harmonium.problems import check_problem, find_repair
@@ -340,7 +340,7 @@ def _optimize(
 def _carry_out(runner: Runner, options: Options, function: object) -> Result:
     """Run to the end, with callback, log and progress; return rows that the problem allows."""
     runner.callback = options.callback
-    with ExitStack() as stack:
+    with one_interrupt(), ExitStack() as stack:
         if options.log is not None:
             runner.log = stack.enter_context(closing(Log(options.log)))
             if runner.logged is not None:
@@ -355,7 +355,7 @@ def _carry_out(runner: Runner, options: Options, function: object) -> Result:
 
 def _open_progress(wanted: bool | Literal["lines"] | None) -> "Progress | None":
     """Return what shows progress; none if it is not wanted, or nobody could see it."""
-    visible = sys.stderr.isatty() or "IPython" in sys.modules
+    visible = (sys.stderr is not None and sys.stderr.isatty()) or "IPython" in sys.modules
     if not (visible if wanted is None else wanted):
         return None
     from harmonium.progress import Progress  # noqa: PLC0415  # rich is slow to import

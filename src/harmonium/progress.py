@@ -5,6 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
@@ -107,7 +108,8 @@ class _Lines:
         pass
 
     def show(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)  # noqa: T201
+        if sys.stderr is not None:  # closed; `print` would use standard output
+            print(line, file=sys.stderr, flush=True)  # noqa: T201
 
     def stop(self) -> None:
         pass
@@ -167,7 +169,8 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         if self._screen.watched:
-            self._screen.stop()
+            with suppress(OSError):
+                self._screen.stop()
 
     def prepare(self) -> None:
         """Say why the first run starts late."""
@@ -201,7 +204,10 @@ class Progress:
             line += f" · {part}"
         text = Text(line)
         text.truncate(room, overflow="ellipsis")
-        self._screen.show(f"{text}{end}")
+        try:
+            self._screen.show(f"{text}{end}")
+        except OSError:  # nobody can read it; the search goes on
+            self._next_look = math.inf
 
 
 def find_notebook_display() -> Callable[..., Any] | None:

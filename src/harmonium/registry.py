@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from harmonium.files import relative_to
+from harmonium.format import one_line
 from harmonium.interrupts import is_interrupt
 from harmonium.sources import forget, from_sources, has_changed, hash_source, import_source
 from harmonium.specs import (
@@ -102,6 +103,11 @@ class Registry(Generic[S]):
     def from_dict(self, plain: Mapping[str, Any]) -> S:
         """Make a spec again from what `to_dict` returned."""
         settings = {key: value for key, value in plain.items() if key not in ("name", "source")}
+        if not isinstance(plain.get("name"), str):
+            raise SpecError(
+                f"the {self.kind} is {one_line(repr(plain))}, which has no name; expected what "
+                "`to_dict` returns, or a text"
+            )
         spec = self.make(plain["name"], settings)
         if spec.to_dict().get("source") != plain.get("source"):
             raise SpecError(

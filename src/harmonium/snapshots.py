@@ -125,6 +125,7 @@ class Snapshot:
         *,
         below: int | None = None,
         least: int | None = None,
+        finite: bool = False,
     ) -> NDArray[Any]:
         """Return an array of this type and shape, with numbers from `least` to `below` - 1.
 
@@ -138,6 +139,8 @@ class Snapshot:
             Its shape; None stands for any number.
         below, least : int, optional
             Bounds of its numbers; with `below` alone they are not negative.
+        finite : bool
+            Whether infinity is refused. NaN, which stands for no value, is not.
 
         Raises
         ------
@@ -162,7 +165,16 @@ class Snapshot:
             or (below is not None and array.max() >= below)
         ):
             raise CheckpointError(f"its {name!r} has numbers outside of their bounds")
+        if finite and np.isinf(array).any():
+            raise CheckpointError(f"its {name!r} has an infinite number")
         return array
+
+    def graph(self, name: str, nodes: int) -> NDArray[np.bool_]:
+        """Return a matrix of pairs, symmetric and without loops, or raise `CheckpointError`."""
+        pairs = self.array(name, "bool", (nodes, nodes)).copy()
+        if (pairs != pairs.T).any() or pairs.diagonal().any():
+            raise CheckpointError(f"its {name!r} is not a graph")
+        return pairs
 
     def bits(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.uint8]:
         """Return an array of zeros and ones, or raise `CheckpointError`."""

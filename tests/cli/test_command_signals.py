@@ -172,6 +172,7 @@ def test_a_request_to_end_is_an_interrupt_inside_the_block_only() -> None:
     [
         (True, signal.SIGINT, "process"),
         (True, signal.SIGTERM, "group"),
+        (True, signal.SIGTERM, "both"),  # as `timeout` does
         (False, signal.SIGINT, "group"),
         (False, signal.SIGTERM, "process"),
     ],
@@ -188,8 +189,10 @@ def test_a_signal_ends_the_search_with_the_best_so_far(
     with running(tmp_path, "optimize", "--command", program, *options) as process:
         wait_until((tmp_path / "ready").exists, "a program sleeps")
         wait_until(lambda: find_marked(mark), "it really does")
-        send = os.killpg if whom == "group" else os.kill
-        send(process.pid, number)
+        if whom in ("process", "both"):
+            os.kill(process.pid, number)
+        if whom in ("group", "both"):
+            os.killpg(process.pid, number)
         shown, told = process.communicate(timeout=120)
     assert process.returncode == 1
     assert_gone(mark)

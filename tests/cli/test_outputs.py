@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import harmonium as hm
 from harmonium.reports import write_report
 from harmonium.snapshots import Snapshot
 from harmonium.studies.store import StoreError
-from tests.cli.commands import assert_refused, call_here
+from tests.cli.commands import assert_refused, call, call_here
 from tests.modules import write_module
 from tests.reports.stores import ONE_SIZE, fill_store
 
@@ -161,3 +162,45 @@ def test_a_message_is_about_the_path_that_was_given(
     done = call_here(*words.split(), cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith(f"harmonium: {message}")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_an_instance_is_written_to_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as executor:
+        read = executor.submit((tmp_path / "pipe").read_text, "utf-8")
+        done = call_here("generate", "maxsat:length=5,clauses=9", "-o", "pipe", cwd=tmp_path)
+        text = read.result(60)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "pipe: 5 bits, optimum 9, format cnf\n"
+    assert "p cnf 5 9\n" in text
+
+
+NO_ERRORS = {
+    "closed": "import sys; sys.stderr = None; ",
+    "full": "import sys; sys.stderr = open('/dev/full', 'w', buffering=1); ",
+}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs devices")
+@pytest.mark.parametrize("error", NO_ERRORS)
+def test_a_result_does_not_need_standard_error(error: str, tmp_path: Path) -> None:
+    search = ("optimize", "numpy:sum", "--length", "20", "--max-calls", "50", "--progress-lines")
+    done = call(*search, "--log", "/dev/full", cwd=tmp_path, before=NO_ERRORS[error])
+    assert "best found so far" in done.stdout or "20" in done.stdout
+    assert done.returncode == 0
+    done = call("optimize", "nosuch:sum", "--length", "20", before=NO_ERRORS[error])
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("kind", ["GeneratorExit", "BaseException"])
+def test_whatever_a_function_raises_the_best_is_shown(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(
+        "calls = 0\n\ndef function(x):\n    global calls\n    calls += 1\n    if calls > 20:\n"
+        f"        raise {kind}('a\\x1b[31mb')\n    return int(x.sum())\n",
+        "utf-8",
+    )
+    done = call_here("optimize", "odd:function", "--length", "12", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"raised {kind}: a\\x1b[31mb, odd.py line 7" in done.stderr
+    assert "best" in done.stdout

@@ -231,3 +231,9 @@ def test_large_integers_are_numbers(name: str) -> None:
     options[name] = 10**400
     with pytest.raises(ValueError, match=f"{name} is 1000"):
         hm.maximize(sum, 8, seed=1, **options)
+
+
+@pytest.mark.parametrize("model", [{}, {"a": 1}, {"name": 3}, {"name": ["x"]}])
+def test_a_model_without_a_name_is_refused(model: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="which has no name; expected what `to_dict` returns"):
+        hm.maximize(weigh, 12, model=model)  # type: ignore[arg-type]

@@ -48,6 +48,12 @@ class Wrong(Inline):
         return self.answer
 
 
+def failed(error: BaseException) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_exception(error)
+    return future
+
+
 def arrived(answer: Any) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_result(answer)
@@ -60,6 +66,8 @@ def arrived(answer: Any) -> Future[Any]:
     [
         (None, "submit returned None; expected a future"),
         ((0.1, [1.0]), "submit returned (0.1, [1.0]); expected a future"),
+        (failed(SystemExit(3)), "a future raised SystemExit: 3"),
+        (failed(GeneratorExit()), "a future raised GeneratorExit: "),
         (arrived(None), "a future has None, which its call did not return"),
         (arrived(1.5), "a future has 1.5, which its call did not return"),
         (arrived("ab"), "a future has 'ab', which its call did not return"),

@@ -234,6 +234,9 @@ def test_a_checkpoint_before_the_first_value_is_resumed(tmp_path: Path) -> None:
     [
         ("leaders/bits", np.zeros_like, {"model": "umda"}, "a row is among its best twice"),
         ("cache_values", lambda a: np.full_like(a, 1e308), {"model": "umda"}, "its cache has a f"),
+        ("cache_values", lambda a: np.full_like(a, -np.inf), {"model": "umda"}, "an infinite numb"),
+        ("search/search/told", lambda a: np.full_like(a, np.inf), {}, "'told' has an infinite num"),
+        ("best_bits", np.zeros_like, {"cache": False}, "its best row is not among its best rows"),
         (
             "search/search/state/fitted/marginals",
             lambda a: a[:-1],
@@ -251,3 +254,44 @@ def test_contents_that_contradict_each_other_are_refused(
     snapshot.save(tmp_path / "damaged")
     with pytest.raises(hm.CheckpointError, match=words):
         hm.resume(tmp_path / "damaged", weigh, max_evaluations=500)
+
+
+def test_populations_wait_for_the_rows_that_were_asked(tmp_path: Path) -> None:
+    """Interleaved populations: the batch of one is the batch of the search."""
+    hm.maximize(weigh, 12, seed=1, model="umda", max_calls=157, checkpoint=tmp_path / "whole")
+    snapshot = Snapshot.load(tmp_path / "whole")
+    asked = snapshot.arrays["search/search/asked"]
+    assert np.isnan(snapshot.arrays["search/search/told"]).any()
+    waiting = [
+        name
+        for name, rows in snapshot.arrays.items()
+        if name.startswith("search/search/state/") and np.array_equal(rows, asked)
+    ]
+    (place,) = {name.removesuffix("/asked") for name in waiting if name.endswith("/asked")}
+    for name, change in (
+        ("told", lambda a: np.where(np.arange(len(a)) < 1, 1.0, a)),
+        ("told", np.zeros_like),
+        ("asked", lambda a: a ^ 1),
+    ):
+        whole = snapshot.arrays[f"{place}/{name}"]
+        snapshot.arrays[f"{place}/{name}"] = change(whole)
+        assert "wait for other rows than it asked" in try_resume(snapshot, tmp_path / "damaged")
+        snapshot.arrays[f"{place}/{name}"] = whole
+    assert try_resume(snapshot, tmp_path / "damaged") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("probe/neighbors", np.ones_like, "its 'neighbors' is not a graph"),
+        ("neighbors", lambda a: np.triu(np.ones_like(a), 1), "its 'neighbors' is not a graph"),
+        ("probe/who", lambda a: a[::-1].copy(), "its probe halves what is not in order"),
+        ("probe/high", np.zeros_like, "its probe halves what is not in order"),
+    ],
+)
+def test_interactions_that_no_probe_finds_are_refused(
+    name: str, change: Any, words: str, probing: Path, tmp_path: Path
+) -> None:
+    snapshot, name = Snapshot.load(probing), f"search/search/state/scout/{name}"
+    snapshot.arrays[name] = change(snapshot.arrays[name])
+    assert words in try_resume(snapshot, tmp_path / "run.ckpt", mix)

@@ -210,7 +210,7 @@ class Search(ABC):
     def load_all(self, snapshot: Snapshot) -> None:
         """Take over what `save_all` returned."""
         asked = snapshot.bits("asked", (None, self.space.length))
-        self._batch = Batch(asked, snapshot.array("told", "float64", (len(asked),)))
+        self._batch = Batch(asked, snapshot.array("told", "float64", (len(asked),), finite=True))
         self.load(snapshot.get("state"))
 
 

@@ -177,6 +177,15 @@ class InterleavedSearch(Search):
         if max(current + 1, active) > len(levels):
             raise CheckpointError(f"it has {len(levels)} populations; expected more")
         self.levels, self._level = levels[:active], levels[current]
+        if not all(self._waits_as_it_should(level) for level in levels):
+            raise CheckpointError("its populations wait for other rows than it asked")
+
+    def _waits_as_it_should(self, level: Level) -> bool:
+        """Whether a population that was loaded waits for the asked rows, or another for none."""
+        if level is not self._level or not self.waiting:
+            return not level.search.waiting
+        asked = self._batch.bits
+        return level.search.waiting == len(asked) and np.array_equal(level.search.ask(), asked)
 
     def _choose(self) -> Level:
         """Return the smallest population that has a turn left, or a new one twice the largest."""

@@ -43,7 +43,7 @@ def read_population(
 ) -> Population:
     """Return the population whose arrays have these names, checked."""
     read = snapshot.bits(bits, (rows, length))
-    return Population(read, snapshot.array(fitness, "float64", (len(read),)))
+    return Population(read, snapshot.array(fitness, "float64", (len(read),), finite=True))
 
 
 class Replace(Protocol):

@@ -1,12 +1,15 @@
 """`harmonium generate`: write an instance with a known optimum to a file."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
-from harmonium.cli.terminal import output, plain_errors
+from harmonium.cli.terminal import messages, output, plain_errors
+from harmonium.files import write_atomically
 from harmonium.generate import GENERATORS, write_instance
+from harmonium.problems import FileProblem
 from harmonium.specs import SpecError
 
 InstanceArgument = Annotated[
@@ -33,8 +36,18 @@ def generate(instance: InstanceArgument = None, path: OutputOption = None) -> No
     if path.is_dir() or not path.parent.is_dir():
         raise SpecError(f"--output is {path}; expected a file in an existing folder")
     with plain_errors():
-        problem = write_instance(instance, path)
+        regular = path.is_file() or not path.exists()
+        problem = write_instance(instance, path) if regular else _write_stream(instance, path)
     goal = "unknown" if problem.optimum is None else f"{problem.optimum:.12g}"
-    output().print(
-        f"{path}: {problem.length} bits, optimum {goal}, format {problem.format}", soft_wrap=True
-    )
+    words = f"{path}: {problem.length} bits, optimum {goal}, format {problem.format}"
+    (output() if regular else messages()).print(words, soft_wrap=True)
+
+
+def _write_stream(instance: str, path: Path) -> FileProblem:
+    """Write an instance to a pipe or device, which cannot be read again."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "instance"
+        problem = write_instance(instance, file)
+        with write_atomically(path) as stream:
+            stream.write(file.read_bytes())
+    return problem

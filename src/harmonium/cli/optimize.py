@@ -17,7 +17,7 @@ from harmonium.cli.logs import find_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
 from harmonium.files import fix_outputs
-from harmonium.interrupts import ends_as_interrupts, ignore_interrupts
+from harmonium.interrupts import ignore_interrupts, one_interrupt
 from harmonium.options import Options
 from harmonium.problems import PROBLEMS
 from harmonium.registry import find_object, importable
@@ -213,7 +213,7 @@ class Task:
 
     def carry_out(self, search: Callable[..., Result], settings: Mapping[str, Any]) -> int:
         """Search, show the result and return the exit code."""
-        with importable(Path.cwd()), plain_errors(), ends_as_interrupts():
+        with importable(Path.cwd()), plain_errors(), one_interrupt(ends=True):
             try:
                 with self._open() as (called, executor):
                     result = search(called, executor=executor, **settings)
@@ -243,8 +243,8 @@ class Task:
             try:
                 yield program, threads
             finally:
-                threads.shutdown(wait=False, cancel_futures=True)
                 program.stop()
+                threads.shutdown(wait=False, cancel_futures=True)
         elif workers == 1:
             yield find_object(self.name), None
         else:

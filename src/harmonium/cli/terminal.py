@@ -3,7 +3,7 @@
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -43,7 +43,8 @@ def messages() -> Console:
 def complain(message: str) -> None:
     """Print one line, unwrapped, about what is wrong."""
     if sys.stderr is not None:  # closed; `print` would use standard output
-        print(f"harmonium: {one_line(message)}", file=sys.stderr)  # noqa: T201
+        with suppress(OSError):  # nobody can read it
+            print(f"harmonium: {one_line(message)}", file=sys.stderr)  # noqa: T201
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class Failure:
     rows: int = 0
     """Number of rows of a call that failed as a whole; 0 if the failure is of one row."""
     cause: Cause = "row"
-    error: Exception | SystemExit | None = None
+    error: BaseException | None = None
     """Not sent between processes: not every exception can be."""
 
     def __reduce__(self) -> tuple[type["Failure"], tuple[str, str, str, int, Cause]]:
@@ -72,7 +72,7 @@ def evaluate_row(function: Function, row: Row) -> Any:
     """Call a function for one row; return its value, or a failure."""
     try:
         return function(row)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's: part of the answer
+    except BaseException as error:  # noqa: BLE001  # the user's: part of the answer
         return _make_failure(error)
 
 
@@ -83,7 +83,7 @@ def evaluate_batch(
     rows = len(bits)
     try:
         answers = np.asarray(function(bits.copy()))
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's: part of the answer
+    except BaseException as error:  # noqa: BLE001  # the user's: part of the answer
         if split and rows > 1:
             parts: list[Any] = []
             for half in (bits[: rows // 2], bits[rows // 2 :]):
@@ -107,14 +107,14 @@ def evaluate_batch(
     return answers
 
 
-def _make_failure(error: Exception | SystemExit) -> Failure:
+def _make_failure(error: BaseException) -> Failure:
     if is_interrupt(error):
         raise KeyboardInterrupt
     words = f"raised {type(error).__name__}: {_read_message(error)}{_locate(error)}"
     return Failure(words, traceback.format_exc(), cause=_find_cause(error), error=error)
 
 
-def _read_message(error: Exception | SystemExit) -> str:
+def _read_message(error: BaseException) -> str:
     try:
         return one_line(str(error))
     except Exception:  # noqa: BLE001  # whatever the `__str__` of a user's exception does
@@ -129,7 +129,7 @@ _SHAPE_ERRORS = (IndexError, ValueError, TypeError)
 """Errors of functions of all rows that get one."""
 
 
-def _find_cause(error: Exception | SystemExit) -> Cause:
+def _find_cause(error: BaseException) -> Cause:
     """Return what an error suggests if it is the first answer."""
     if isinstance(error, _CODE_ERRORS) or isinstance(error.__context__, OSError):
         return "code"  # a program that cannot be run raises because of an OSError
@@ -150,7 +150,7 @@ def suggest_cause(value: Any) -> Cause:
     return "row" if isinstance(value, float | np.floating) else "code"
 
 
-def _locate(error: Exception | SystemExit) -> str:
+def _locate(error: BaseException) -> str:
     """Say where in the user's own files an error was raised."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     ours = (*_CALLERS, command.__file__)  # of a program there is no line to tell

@@ -160,7 +160,13 @@ def _check_future(future: Any) -> "Future[tuple[float, Any]]":
 
 def _read_answer(future: "Future[Any]", first: int, chunk: Bits) -> tuple[int, float, Any]:
     """Return the first row of a chunk and what `evaluate` returned; raise for anything else."""
-    answer = future.result()
+    try:
+        answer = future.result()
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        words = f"a future raised {type(error).__name__}: {one_line(str(error))}"
+        raise EvaluationError(f"the executor failed: {words}") from error
     match answer:
         case (float() as seconds, list() | np.ndarray() as values):
             if getattr(values, "ndim", 1) and len(values) == len(chunk):

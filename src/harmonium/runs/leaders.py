@@ -141,8 +141,9 @@ class Leaders(list[Leader]):
         if not found_at:
             return
         bits = snapshot.bits("bits", (len(found_at), length))
-        fitness = snapshot.array("fitness", "float64", (len(found_at),)).tolist()
-        repeats = iter(snapshot.array("repeats", "float64", (sum(counts),)).tolist())
+        fitness = snapshot.array("fitness", "float64", (len(found_at),), finite=True).tolist()
+        measured = snapshot.array("repeats", "float64", (sum(counts),), finite=True)
+        repeats = iter(measured.tolist())
         for row, value, at, count in zip(bits, fitness, found_at, counts, strict=True):
             leader = Leader(row, value, at, list(islice(repeats, count)))
             self.append(leader)

@@ -136,7 +136,7 @@ def check_structure(snapshot: Snapshot) -> None:
 def _check_cache(snapshot: Snapshot, length: int) -> None:
     """Raise for cached values that do not fit the rows or the best value of the function."""
     keys = snapshot.array("cache_keys", "uint8", (None, -(-length // 8)))
-    values = snapshot.array("cache_values", "float64", (len(keys),))
+    values = snapshot.array("cache_values", "float64", (len(keys),), finite=True)
     best = snapshot.arrays["extremes"][1:].max()
     if (values > best).any():
         raise CheckpointError(f"its cache has a fitness above {best:g}, its best")

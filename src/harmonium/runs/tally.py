@@ -9,7 +9,7 @@ from harmonium.bits import Bits, Fitness
 from harmonium.runs.distinct import Distinct
 from harmonium.runs.leaders import Leaders, Solution
 from harmonium.runs.trace import Improvement
-from harmonium.snapshots import Snapshot
+from harmonium.snapshots import CheckpointError, Snapshot
 
 
 @dataclass
@@ -72,8 +72,11 @@ class Tally:
         if self.best_bits is None:
             return
         self.leaders.load(snapshot, len(self.best_bits))
+        found = self.leaders.find(self.best_bits)
+        if found is None or found.fitness != self.best_fitness:
+            raise CheckpointError("its best row is not among its best rows with its fitness")
         if self.noisy:
-            self.leaders.incumbent = self.leaders.find(self.best_bits)
+            self.leaders.incumbent = found
 
     def _note_improvements(self, fitness: Fitness) -> None:
         """Note the rows that are better than all before them; the last one is."""

@@ -127,13 +127,15 @@ class Probe:
         """Take over the state that `save` returned."""
         length, total = len(self.start), len(self.order)
         self._begun = snapshot.fact("begun", bool)
-        self.neighbors = snapshot.array("neighbors", "bool", (length, length)).copy()
+        self.neighbors = snapshot.graph("neighbors", length)
         self.values = snapshot.array("values", "float64", (None,))
         self._who = snapshot.array("who", "int64", (None,), below=total)
         count = (len(self._who),)
         self._low = snapshot.array("low", "int64", count, below=total + 1)
         self._high = snapshot.array("high", "int64", count, below=total + 1)
         self._effects = snapshot.array("effects", "float64", (*count, 2))
+        if (self._who >= self._low).any() or (self._low >= self._high).any():
+            raise CheckpointError("its probe halves what is not in order")
         walked = len(self.values) == total + 1 or not (self._begun or len(self.values))
         if not walked or (len(self._who) and not self._begun):
             raise CheckpointError("its probe has not walked as far as it has halved")

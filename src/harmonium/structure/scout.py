@@ -357,7 +357,7 @@ class Scout:
         length = self.space.length
         for name, kind in _FACTS.items():
             setattr(self, name, snapshot.fact(name, kind))  # type: ignore[arg-type]
-        self.neighbors = snapshot.array("neighbors", "bool", (length, length)).copy()
+        self.neighbors = snapshot.graph("neighbors", length)
         self._last_row = snapshot.bits("last_row", (length,))
         self._last_value = float(snapshot.array("last_value", "float64", ()))
         self.rows = Rows.load(length, snapshot.get("rows"))

@@ -274,8 +274,7 @@ class ValueScout:
         """Take over the state that `save` returned."""
         for name, kind in _FACTS.items():
             setattr(self, name, snapshot.fact(name, kind))  # type: ignore[arg-type]
-        shape = (self.count, self.count)
-        self.neighbors = snapshot.array("neighbors", "bool", shape).copy()
+        self.neighbors = snapshot.graph("neighbors", self.count)
         self.rows = Rows.load(self.space.length, snapshot.get("rows"))
         self._start_probe()
         self._probe.load(snapshot.get("probe"))
