@@ -33,6 +33,12 @@ def test_an_interrupt_is_one_however_deep(depth: int, by: str) -> None:
         assert not is_interrupt(wrap(other, depth, by))
 
 
+def test_a_chain_of_errors_with_a_loop_is_none() -> None:
+    one, other = SystemError("a"), SystemError("b")
+    one.__cause__, other.__cause__ = other, one
+    assert not is_interrupt(one)
+
+
 def test_nothing_is_no_interrupt() -> None:
     assert not is_interrupt(None)
 

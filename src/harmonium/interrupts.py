@@ -24,7 +24,9 @@ _DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
 
 def is_interrupt(error: BaseException | None) -> bool:
     """Whether an error is Ctrl-C, or a `SystemError` of Numba that Ctrl-C caused."""
-    while isinstance(error, SystemError):
+    seen: set[int] = set()
+    while isinstance(error, SystemError) and id(error) not in seen:  # a chain may have a loop
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return isinstance(error, KeyboardInterrupt)
 

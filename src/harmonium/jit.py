@@ -120,7 +120,7 @@ class _CheckedFile(IndexDataCacheFile):
     def _load_index(self) -> dict[Any, str]:
         head = pickle.dumps(self._version, protocol=-1)
         try:
-            content = Path(self._index_path).read_bytes()
+            content = _read_regular(self._index_path)
         except OSError:
             return {}
         if not (content.startswith(head) and _is_intact(content[len(head) :])):
@@ -130,7 +130,7 @@ class _CheckedFile(IndexDataCacheFile):
 
     def _load_data(self, name: str) -> Any:
         path = self._data_path(name)
-        if not _is_intact(Path(path).read_bytes()):
+        if not _is_intact(_read_regular(path)):
             raise OSError(f"{path} is damaged")  # Numba then compiles the function
         return super()._load_data(name)
 
@@ -156,6 +156,12 @@ class _CheckedCache(FunctionCache):
                 why = f"{folder} cannot be written ({error.strerror})"
                 _remarks[None] = f"is not cached, so that every process compiles it: {why}"
             _unsaved.add(folder)
+
+
+def _read_regular(path: str) -> bytes:
+    if not Path(path).is_file():  # reading a pipe would wait for ever
+        raise OSError(f"{path} is not a regular file")
+    return Path(path).read_bytes()
 
 
 def _sum_up(content: bytes) -> bytes:

@@ -164,7 +164,7 @@ def test_settings_of_the_eda_are_taken_from_the_command_line() -> None:
         ("onemax:length=9 --model boa:max_parents=0", "max_parents is 0; expected"),
         ("onemax:length=9 --model umda:x=1", "umda: unknown field 'x'; known: none"),
         ("onemax:length=9 --model rbm --model rbm", "the same algorithm is given twice; --runs"),
-        ("onemax:length=9 --model rbm:hidden=1000000000000", "out of memory"),
+        ("onemax:length=1000000 --model tree --population 16", "out of memory"),
         ("onemax:length=9 --population 101", "population is 101; expected an even number"),
         ("onemax:length=9 --population 2", "population is 2; expected an integer ≥ 8"),
         ("onemax:length=9 --replacement all", "replacement is 'all'; expected one of"),

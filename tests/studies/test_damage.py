@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from harmonium.studies import Study, parse_study
-from harmonium.studies.driver import Driver, bind, read_rows
+from harmonium.studies.driver import Driver, bind, read_rows, read_walks
 from harmonium.studies.engines import open_engine
+from harmonium.studies.export import list_traces
 from harmonium.studies.store import Outcome, Store, StoreError
+from harmonium.studies.trajectories import read_trajectories
 from tests.studies.made import make_outcome, make_record, make_trial
 
 TRIALS = 12
@@ -68,6 +70,8 @@ ROW_EDITS = {
     "seed": "UPDATE trials SET seed = seed + 100 WHERE rowid = 3",
     "seed type": "UPDATE trials SET seed = 'two' WHERE rowid = 3",
     "key": "UPDATE trials SET key = 'none' WHERE rowid = 3",
+    "key type": "UPDATE trials SET key = CAST(key AS BLOB) WHERE rowid = 3",
+    "host type": "UPDATE trials SET host = CAST(host AS BLOB) WHERE rowid = 3",
     "bytes": "UPDATE trials SET error = x'ff' WHERE rowid = 3",
     "no text": "UPDATE trials SET host = CAST(x'fffe' AS TEXT) WHERE rowid = 3",
     "seconds": "UPDATE trials SET wall_seconds = 'long' WHERE rowid = 3",
@@ -226,3 +230,40 @@ def test_a_damaged_schema_of_frames_is_named(path: Path) -> None:
         store.append(make_trial(99), make_record(expect(99)))
     assert str(caught.value).startswith(f"{path}: ")
     assert "damaged" in str(caught.value)
+
+
+def test_a_row_that_breaks_a_constraint_is_run_again(path: Path) -> None:
+    """A flipped bit in a status: SQLite finds the file not in order, because of the row alone."""
+    edit(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    content = bytearray(path.read_bytes())
+    content[content.index(b"done{")] ^= 1
+    path.write_bytes(content)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]
+    with Store.open(path) as store:
+        assert len(read_everything(store)) == TRIALS - 1
+        (number,) = [int(word) for word in store.damage.strip(")").split() if word.isdigit()][1:]
+    repair(path, f"trials {number}")
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("UPDATE traces SET columns = x'00' WHERE rowid = 2", "traces 2"),
+        ("DELETE FROM traces WHERE rowid = 2", "the trace of "),
+        ("UPDATE trials SET key = CAST(key AS BLOB) WHERE rowid = 2", "trials 2"),
+    ],
+)
+def test_a_run_without_its_trace_is_in_no_table(
+    statement: str, name: str, study: Study, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.db"
+    run(study, path)
+    edit(path, statement)
+    with Store.open(path) as store:
+        _, walks = read_walks(store)
+        runs = list(read_trajectories(walks, store))
+        # A damaged trial leaves its row undone, and a row that is not done has no runs.
+        assert [run.size for run in runs] == ([8] * 3 if "trials" in name else [6] * 2 + [8] * 3)
+        list(list_traces(store))
+        assert store.damage.startswith(f"1 row is damaged and left out ({name}")

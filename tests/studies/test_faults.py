@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from harmonium.studies import Store, parse_study
 from harmonium.studies.channel import Channel, pack
-from harmonium.studies.driver import Driver, bind, read_rows
+from harmonium.studies.driver import Driver, _read_answer, bind, read_rows
 from harmonium.studies.engines import Engine, Processes, WorkerDied, open_engine
 from harmonium.studies.export import list_rows
 from harmonium.studies.study import Study
@@ -129,8 +129,10 @@ def test_a_record_belongs_to_one_trial() -> None:
         other = replace(record, result={**record.result, field: value})
         assert not other.belongs_to(trial)
         assert read_record(write_record(other)) == other
-    failed = replace(record, status="failed", result={})
+    failed = replace(record, status="failed", result={}, error="it failed")
     assert failed.belongs_to(trial)
+    assert _read_answer(trial, write_record(failed)) == failed
+    assert _read_answer(trial, write_record(replace(failed, error=""))) is None  # says nothing
     assert not replace(failed, key="").belongs_to(trial)
 
 

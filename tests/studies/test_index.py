@@ -244,9 +244,9 @@ def test_traces_are_read_one_at_a_time(tmp_path: Path, monkeypatch: pytest.Monke
     read: list[str] = []
     trace = Store.trace
 
-    def note(store: Store, key: str) -> dict[str, Any]:
+    def note(store: Store, key: str, **options: bool) -> dict[str, Any]:
         read.append(key)
-        return trace(store, key)
+        return trace(store, key, **options)
 
     monkeypatch.setattr(Store, "trace", note)
     with Store.open(path) as store:

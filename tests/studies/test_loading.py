@@ -186,7 +186,7 @@ WRONG = {
     ),
     "wrong field of a model": (
         'name = "s"\nmodels = ["rbm:hidden=0"]\n' + ONEMAX,
-        "models[0]: rbm: hidden is 0; expected an integer ≥ 1 or one of n, n/2",
+        "models[0]: rbm: hidden is 0; expected an integer ≥ 1 and ≤ 1,000,000 or one of n, n/2",
     ),
     "a model of another type": (
         'name = "s"\nmodels = ["umda", 3]\n' + ONEMAX,

@@ -122,6 +122,8 @@ class EDA(Algorithm):
         """
         known = any(type(self.model) is model for model in MODELS)
         model = self.model if known else UMDA()
+        few = {name: min(2, getattr(model, name)) for name in model.step_fields}
+        model = replace(model, **few)
         kind = (model, self.replacement)  # fields too: they choose which kernels run
         if kind in _compiled:
             return

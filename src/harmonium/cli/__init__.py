@@ -23,7 +23,7 @@ from harmonium.cli.listing import list_algorithms, list_models, list_problems
 from harmonium.cli.optimize import optimize
 from harmonium.cli.report import report
 from harmonium.cli.solve import solve
-from harmonium.cli.terminal import complain
+from harmonium.cli.terminal import complain, plain_warnings
 from harmonium.extras import MissingExtraError
 from harmonium.interrupts import plain_interrupts
 from harmonium.specs import SpecError
@@ -71,7 +71,7 @@ def execute(arguments: Sequence[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ≥ shows a question mark
             stream.reconfigure(errors="replace")
     try:
-        with plain_interrupts():
+        with plain_interrupts(), plain_warnings():
             code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
     except (
         SpecError,

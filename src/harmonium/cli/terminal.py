@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -30,6 +31,14 @@ class _SafeConsole(Console):
                 yield Segment(escape(segment.text), segment.style)
 
 
+class _Messages(_SafeConsole):
+    """A console for messages; what cannot be written is dropped, and does not end a study."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        with suppress(OSError):
+            super().print(*objects, **options)
+
+
 def output() -> Console:
     """Return the console for results: standard output; user text is never read as markup."""
     return _SafeConsole(markup=False, highlight=False, emoji=False)
@@ -37,7 +46,7 @@ def output() -> Console:
 
 def messages() -> Console:
     """Return the console for progress and remarks: standard error."""
-    return _SafeConsole(stderr=True, markup=False, highlight=False, emoji=False)
+    return _Messages(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 def complain(message: str) -> None:
@@ -49,18 +58,24 @@ def complain(message: str) -> None:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn errors about bad input into one line, and warnings too.
+    """Turn errors about bad input into one line.
 
     An error that was raised in a module of the user keeps its traceback.
     """
+    try:
+        yield
+    except (ValueError, TypeError, FileExistsError, FileNotFoundError) as error:
+        if not _is_raised_here(error.__traceback__):
+            raise
+        raise SpecError(_describe(error)) from error
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Turn warnings into lines."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: complain(str(message))
-        try:
-            yield
-        except (ValueError, TypeError, FileExistsError, FileNotFoundError) as error:
-            if not _is_raised_here(error.__traceback__):
-                raise
-            raise SpecError(_describe(error)) from error
+        yield
 
 
 def _describe(error: Exception) -> str:

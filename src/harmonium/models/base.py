@@ -5,9 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.bits import Bits
@@ -18,6 +19,9 @@ T = TypeVar("T")
 
 Replacement = Literal["keep-parents", "worst", "rtr", "rtr-prune"]
 """Which rows the offspring replace; see `algorithms/replacement.py`."""
+
+Steps = Annotated[int, Meta(ge=1, le=1_000_000)]
+"""Type of a field that counts epochs, Gibbs steps and the like."""
 
 Matrix = NDArray[np.float64]
 
@@ -107,6 +111,8 @@ class Model(Spec, ABC):
 
     replacement: ClassVar[Replacement] = "keep-parents"
     """The replacement that suits the model best: what `EDA(replacement="auto")` uses."""
+    step_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields that count steps; a few of them exercise the same kernels."""
     growing_replacement: ClassVar[Replacement | None] = None
     """The replacement that `maximize` uses instead, if another suits growing populations better."""
 

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
-from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
+from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import dae as kernels
 from harmonium.models.kernels.layers import Floats
 from harmonium.models.kernels.rbm import Machine, reconstruction_error
@@ -60,6 +60,7 @@ class DAE(Model):
 
     name: ClassVar[str] = "dae"
     replacement: ClassVar[Replacement] = "rtr"
+    step_fields: ClassVar[tuple[str, ...]] = ("max_epochs", "rounds")
 
     hidden: Annotated[
         HiddenUnits, Meta(description="hidden units: half as many as bits, as many, or a number")
@@ -73,13 +74,13 @@ class DAE(Model):
     weight_cost: WeightCost = 0.0001
     warm_start: WarmStart = True
     weight_spread: WeightSpread = 0.1
-    max_epochs: Annotated[int, Meta(ge=1, description="most passes over the parents")] = 50
+    max_epochs: Annotated[Steps, Meta(description="most passes over the parents")] = 50
     stop_below: Annotated[
         Share,
         Meta(description="stop when less of the error's decrease is in the last quarter; 0: never"),
     ] = 0.05
     rounds: Annotated[
-        int, Meta(ge=1, description="times that a sample is corrupted and reconstructed")
+        Steps, Meta(description="times that a sample is corrupted and reconstructed")
     ] = 10
 
     def fit(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
-from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
+from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.dbn import DBN
 from harmonium.models.kernels import rbm as kernels
 from harmonium.models.kernels.layers import Floats
@@ -52,6 +52,7 @@ class DBM(Model):
 
     name: ClassVar[str] = "dbm"
     replacement: ClassVar[Replacement] = "rtr"
+    step_fields: ClassVar[tuple[str, ...]] = ("inference_steps", "max_epochs", "gibbs_steps")
 
     hidden: Annotated[
         HiddenUnits,
@@ -60,7 +61,7 @@ class DBM(Model):
     connections: Connections = "correlated"
     significance: Significance = 0.5
     inference_steps: Annotated[
-        int, Meta(ge=1, description="Gibbs steps that draw the upper units before an epoch")
+        Steps, Meta(description="Gibbs steps that draw the upper units before an epoch")
     ] = 2
     persistent: Annotated[bool, Meta(description="chains continue from update to update")] = False
     batch: Batch = 50
@@ -68,8 +69,8 @@ class DBM(Model):
     momentum: Momentum = 0.5
     weight_cost: WeightCost = 0.0001
     warm_start: WarmStart = True
-    max_epochs: Annotated[int, Meta(ge=1, description="passes over the parents")] = 10
-    gibbs_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of a sample")] = 10
+    max_epochs: Annotated[Steps, Meta(description="passes over the parents")] = 10
+    gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps of a sample")] = 10
 
     def fit(
         self,

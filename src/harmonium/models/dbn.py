@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
-from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
+from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels.rbm import draw_hidden, draw_visible
 from harmonium.models.neural import (
     Batch,
@@ -44,6 +44,7 @@ class DBN(Model):
 
     name: ClassVar[str] = "dbn"
     replacement: ClassVar[Replacement] = "rtr"
+    step_fields: ClassVar[tuple[str, ...]] = ("max_epochs", "gibbs_steps")
 
     layers: Annotated[int, Meta(ge=1, le=10, description="number of RBMs")] = 2
     hidden: Annotated[
@@ -56,8 +57,8 @@ class DBN(Model):
     rate: Rate = 0.5
     momentum: Momentum = 0.5
     warm_start: WarmStart = True
-    max_epochs: Annotated[int, Meta(ge=1, description="passes over the parents, for each RBM")] = 10
-    gibbs_steps: Annotated[int, Meta(ge=1, description="Gibbs steps in the last RBM")] = 10
+    max_epochs: Annotated[Steps, Meta(description="passes over the parents, for each RBM")] = 10
+    gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps in the last RBM")] = 10
 
     def fit(
         self,

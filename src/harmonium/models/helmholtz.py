@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
-from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
+from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import helmholtz as kernels
 from harmonium.models.kernels.helmholtz import Networks
 from harmonium.models.kernels.layers import Floats
@@ -55,6 +55,7 @@ class Helmholtz(Model):
 
     name: ClassVar[str] = "helmholtz"
     replacement: ClassVar[Replacement] = "rtr"
+    step_fields: ClassVar[tuple[str, ...]] = ("max_epochs", "rounds")
 
     hidden: Annotated[
         HiddenUnits, Meta(description="hidden units: half as many as bits, as many, or a number")
@@ -67,9 +68,12 @@ class Helmholtz(Model):
     weight_cost: WeightCost = 0.0001
     warm_start: WarmStart = True
     weight_spread: WeightSpread = 0.1
-    max_epochs: Annotated[int, Meta(ge=1, description="passes over the parents")] = 20
+    max_epochs: Annotated[Steps, Meta(description="passes over the parents")] = 20
     rounds: Annotated[
-        int, Meta(ge=0, description="times that a sample is recognised and generated again")
+        int,
+        Meta(
+            ge=0, le=1_000_000, description="times that a sample is recognised and generated again"
+        ),
     ] = 10
 
     def fit(

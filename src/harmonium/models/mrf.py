@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
-from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
+from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import mrf as kernels
 from harmonium.models.kernels.pairs import chi_squared, count_pairs
 from harmonium.models.neural import DOUBLED_ODDS
@@ -55,13 +55,14 @@ class MRF(Model):
 
     name: ClassVar[str] = "mrf"
     replacement: ClassVar[Replacement] = "rtr"
+    step_fields: ClassVar[tuple[str, ...]] = ("max_steps", "sweeps")
 
     significance: Annotated[
         float, Meta(ge=0, description="least z²/ln(parents) between neighbours; BIC uses 1")
     ] = 0.5
     weight_cost: Annotated[float, Meta(ge=0, description="L2 cost of the couplings")] = 0.01
-    max_steps: Annotated[int, Meta(ge=1, description="most steps of L-BFGS")] = 50
-    sweeps: Annotated[int, Meta(ge=1, description="Gibbs sweeps of a sample")] = 10
+    max_steps: Annotated[Steps, Meta(description="most steps of L-BFGS")] = 50
+    sweeps: Annotated[Steps, Meta(description="Gibbs sweeps of a sample")] = 10
     chain_start: Annotated[
         ChainStart, Meta(description="chains start at parents, or at independent bits")
     ] = "parents"

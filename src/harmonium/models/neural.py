@@ -25,7 +25,7 @@ MARGINAL_CLIP = 0.005
 
 # Types of fields
 Share = Annotated[float, Meta(ge=0, le=1)]
-HiddenUnits = Annotated[int, Meta(ge=1)] | Literal["n/2", "n"]
+HiddenUnits = Annotated[int, Meta(ge=1, le=1_000_000)] | Literal["n/2", "n"]
 Connections = Annotated[
     Literal["all", "correlated"],
     Meta(description="bits of a hidden unit: all, or those correlated with its own bit"),
@@ -33,7 +33,7 @@ Connections = Annotated[
 Significance = Annotated[
     float, Meta(ge=0, description="least z²/ln(parents) of such a correlation; BIC uses 1")
 ]
-Batch = Annotated[int, Meta(ge=1, description="rows in an update")]
+Batch = Annotated[int, Meta(ge=1, le=100_000_000, description="rows in an update")]
 Rate = Annotated[float, Meta(ge=0, description="learning rate of weights and biases")]
 Momentum = Annotated[Share, Meta(description="share of the last update in this one")]
 WeightCost = Annotated[float, Meta(ge=0, description="L2 cost of the weights")]

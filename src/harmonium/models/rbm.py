@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from harmonium.bits import Bits
 from harmonium.clock import Check, no_check
-from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement
+from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import rbm as kernels
 from harmonium.models.kernels.layers import Floats
 from harmonium.models.kernels.rbm import Machine
@@ -52,6 +52,7 @@ class RBM(Model):
 
     name: ClassVar[str] = "rbm"
     replacement: ClassVar[Replacement] = "rtr"
+    step_fields: ClassVar[tuple[str, ...]] = ("cd_steps", "max_epochs", "gibbs_steps")
 
     hidden: Annotated[
         HiddenUnits,
@@ -60,7 +61,7 @@ class RBM(Model):
     connections: Connections = "correlated"
     significance: Significance = 0.5
     # The gradient
-    cd_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of contrastive divergence")] = 1
+    cd_steps: Annotated[Steps, Meta(description="Gibbs steps of contrastive divergence")] = 1
     persistent: Annotated[bool, Meta(description="chains continue from update to update")] = False
     centered: Annotated[bool, Meta(description="centred gradients")] = True
     positive: Annotated[
@@ -83,12 +84,12 @@ class RBM(Model):
         float, Meta(gt=0, lt=0.5, description="least distance of marginals from 0 and 1")
     ] = 0.005
     # Control by the error; γ is the share of its decrease that falls into the last quarter
-    max_epochs: Annotated[int, Meta(ge=1, description="most passes over the parents")] = 10
+    max_epochs: Annotated[Steps, Meta(description="most passes over the parents")] = 10
     error: Annotated[
         Literal["probabilities", "samples"],
         Meta(description="reconstruction error from probabilities, or from draws as in the text"),
     ] = "probabilities"
-    error_every: Annotated[int, Meta(ge=1, description="epochs between two errors")] = 2
+    error_every: Annotated[Steps, Meta(description="epochs between two errors")] = 2
     gamma: Annotated[
         Literal["means", "points"],
         Meta(description="γ from the mean errors of two quarters, or from two errors (paper)"),
@@ -110,7 +111,7 @@ class RBM(Model):
         "absolute"
     )
     # Sampling
-    gibbs_steps: Annotated[int, Meta(ge=1, description="Gibbs steps of a sample")] = 10
+    gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps of a sample")] = 10
     chain_start: Annotated[
         Literal["parents", "recombined"],
         Meta(description="parents unchanged, or with hidden units shuffled among them"),

@@ -83,6 +83,30 @@ CREATE TABLE traces (
 """
 
 
+def _select_text(column: str) -> str:
+    """Return the expression for the bytes of a text; of what damage has made of one, nothing."""
+    return f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) END"
+
+
+ROWS = f"""
+SELECT trials.rowid, checksum, {_select_text("key")}, {_select_text("spec")}, seed,
+  {_select_text("status")}, {_select_text("result")}, {_select_text("error")},
+  {_select_text("facts")}, {_select_text("host")}, {_select_text("started")}, wall_seconds,
+  peak_memory
+FROM trials LEFT JOIN frames ON frames.id = frame
+  LEFT JOIN environments ON environments.id = environment
+"""  # noqa: S608  # our names
+
+INSERT = """
+INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET status = excluded.status, result = excluded.result,
+  error = excluded.error, environment = excluded.environment, host = excluded.host,
+  started = excluded.started, wall_seconds = excluded.wall_seconds,
+  peak_memory = excluded.peak_memory, checksum = excluded.checksum
+WHERE status = 'failed'
+"""
+
+
 def create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables of a store, inside a transaction."""
     for statement in _TABLES.strip().split(";\n"):

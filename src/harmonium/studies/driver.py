@@ -219,7 +219,8 @@ def _read_answer(trial: Trial, answer: bytes) -> Record | None:
             msgspec.convert(record.result, Figures)
     except (msgspec.DecodeError, TypeError):
         return None
-    return record if record.belongs_to(trial) else None
+    explained = record.status == "done" or record.error
+    return record if explained and record.belongs_to(trial) else None
 
 
 def _explain(error: Exception) -> Record:

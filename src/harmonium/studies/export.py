@@ -67,7 +67,7 @@ def list_traces(store: Store, index: Index | None = None, *, stale: bool = True)
         labels |= dict.fromkeys(store.trace(stored.key).get("facts", ()))
     columns = dict.fromkeys([*COLUMNS, *(f"fact_{label}" for label in labels)])
     for stored, place in _choose(store, index, stale):
-        trace = store.trace(stored.key)
+        trace = store.trace(stored.key, done=stored.status == "done")
         trace.pop("improvements", None)  # a table of its own
         facts = {f"fact_{label}": values for label, values in trace.pop("facts", {}).items()}
         by_column = {**trace, **facts}

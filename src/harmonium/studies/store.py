@@ -18,7 +18,9 @@ from typing import Any
 import msgspec
 
 from harmonium.studies.database import (
+    INSERT,
     REMEDIES,
+    ROWS,
     SCHEMA,
     DriverLock,
     StoreError,
@@ -48,23 +50,6 @@ from harmonium.studies.stored import (
 from harmonium.studies.trial import Record, Trial
 
 __all__ = ["SCHEMA", "Figures", "Outcome", "Overview", "Store", "StoreError", "Stored"]
-
-_ROWS = """
-SELECT trials.rowid, checksum, CAST(key AS BLOB), CAST(spec AS BLOB), seed, CAST(status AS BLOB),
-  CAST(result AS BLOB), CAST(error AS BLOB), CAST(facts AS BLOB), CAST(host AS BLOB),
-  CAST(started AS BLOB), wall_seconds, peak_memory
-FROM trials LEFT JOIN frames ON frames.id = frame
-  LEFT JOIN environments ON environments.id = environment
-"""
-
-_INSERT = """
-INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET status = excluded.status, result = excluded.result,
-  error = excluded.error, environment = excluded.environment, host = excluded.host,
-  started = excluded.started, wall_seconds = excluded.wall_seconds,
-  peak_memory = excluded.peak_memory, checksum = excluded.checksum
-WHERE status = 'failed'
-"""
 
 _WHERE_KEY = ("WHERE key = ?", "WHERE +key = ?")
 """Two ways to find a key: by the index, and without it, should it be damaged."""
@@ -182,7 +167,7 @@ class Store:
                 *(trial.key, frame, trial.seed, record.status, result.decode(), record.error),
                 *(place, record.host, record.started, row.wall_seconds, row.peak_memory),
             )
-            written = self._connection.execute(_INSERT, (*values, sum_row(row)))
+            written = self._connection.execute(INSERT, (*values, sum_row(row)))
             if written.rowcount:  # otherwise it was done before, and is kept
                 self._connection.execute(
                     "INSERT OR REPLACE INTO traces VALUES (?, ?, ?)",
@@ -202,11 +187,16 @@ class Store:
         """Iterate over the stored trials in the order in which they ended."""
         yield from map(make_stored, self._scan("ORDER BY trials.rowid"))
 
-    def trace(self, key: str) -> dict[str, Any]:
-        """Return the trace of a trial by column; empty for one that failed or is not there."""
+    def trace(self, key: str, *, done: bool = False) -> dict[str, Any]:
+        """Return the trace of a trial by column; empty for one that failed or is not there.
+
+        A trial that is `done` has one: it counts as damaged if it is missing.
+        """
         for where in _WHERE_KEY:
             for _, columns in self._scan_traces(where, key):
                 return dict(msgspec.json.decode(zlib.decompress(columns)))
+        if done and not self._select("SELECT 1 FROM traces WHERE +key = ?", (key,)):
+            self._damaged[f"the trace of {key[:12]}"] = None
         return {}
 
     def result(self, key: str) -> dict[str, Any]:
@@ -239,14 +229,14 @@ class Store:
             return ""
         with explain_errors(self.path), self._transaction():
             self._connection.execute("REINDEX")  # an index may be damaged, or know a damaged key
-            if not self._is_sound():
-                raise StoreError(f"{self.path}: {REMEDIES[sqlite3.SQLITE_CORRUPT]}")
             self._damaged.clear()
             for table, rows in self._find_damaged().items():
                 self._connection.executemany(
                     f"DELETE FROM {table} WHERE rowid = ?",  # noqa: S608  # our names
                     [(row,) for row in rows],
                 )
+            if not self._is_sound():  # then nothing is removed
+                raise StoreError(f"{self.path}: {REMEDIES[sqlite3.SQLITE_CORRUPT]}")
         damage = self.damage
         self._damaged.clear()
         return damage
@@ -276,8 +266,7 @@ class Store:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Read one state of the store inside the block, whatever a driver writes meanwhile."""
-        with explain_errors(self.path):
-            self._connection.execute("BEGIN")
+        self._select("BEGIN")
         try:
             yield
         finally:
@@ -366,7 +355,7 @@ class Store:
     def _scan(self, where: str = "", *values: object) -> Iterator[Row]:
         """Iterate over the rows that are intact; note the names of the others."""
         with explain_errors(self.path):
-            for number, checksum, *fields in self._connection.execute(_ROWS + where, values):
+            for number, checksum, *fields in self._connection.execute(ROWS + where, values):
                 row = Row._make(fields)
                 if is_intact(row, checksum):
                     yield row

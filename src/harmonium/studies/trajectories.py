@@ -160,7 +160,9 @@ def _read_case(walk: Walk, store: Store) -> Iterator[Trajectory]:
     case = walk.case
     measured = walk.found.measured if walk.found else None
     for trial in measured.trials if measured else ():
-        result = store.result(trial.key)
+        result, trace = store.result(trial.key), store.trace(trial.key, done=True)
+        if not result or not trace:  # damaged, which the store tells
+            continue
         yield Trajectory(
             family=case.family,
             size=case.size,
@@ -169,7 +171,7 @@ def _read_case(walk: Walk, store: Store) -> Iterator[Trajectory]:
             seed=trial.seed,
             optimum=result.get("optimum"),
             evaluations=result["evaluations"],
-            improvements=_list_improvements(store.trace(trial.key), result),
+            improvements=_list_improvements(trace, result),
             given=case.plan.population if isinstance(case.plan, Fixed) else None,
         )
 
