@@ -128,3 +128,13 @@ def test_a_long_reason_leaves_the_table_readable(tmp_path: Path) -> None:
     assert "ValueError: out of very" in done.stdout
     assert re.search(r"10 umda +≤ 8 +[\d,]+ +[\d,]+ +[\d.]+ +2/2", done.stdout)
     assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("kind", ["KeyboardInterrupt", "GeneratorExit"])
+def test_a_trial_that_raises_what_interrupts_shows_no_traceback(kind: str, tmp_path: Path) -> None:
+    write_faulty(tmp_path, f"raise {kind}('of the user')")
+    done = run_faulty(tmp_path, "--workers", "1")
+    assert (done.returncode, done.stderr.count("Traceback")) == (3, 0)
+    assert done.stderr.endswith(COMPLAINT)
+    shown = call_here("study", "status", "--trust", "--failures", "faulty.db", cwd=tmp_path).stdout
+    assert f"{kind}: of the user" in shown

@@ -156,6 +156,20 @@ def test_a_second_driver_is_refused_by_a_hard_link_and_by_a_new_name(path: Path)
         pass
 
 
+def test_another_process_is_refused_by_a_hard_link(path: Path) -> None:
+    link = path.with_name("link.db")
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom harmonium.studies.store import Store\n"
+        "Store.create(Path(sys.argv[1]))\n"
+    )
+    with Store.create(path):
+        os.link(path, link)
+        words = [sys.executable, "-c", program, str(link)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1
+    assert "another process is running a study on this store" in done.stderr
+
+
 def test_memory_is_no_place_for_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError) as caught:
