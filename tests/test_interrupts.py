@@ -1,6 +1,8 @@
+import os
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 import numba
@@ -143,3 +145,21 @@ def test_the_end_does_not_wait_for_threads() -> None:
     words = [sys.executable, "-c", program]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout) == (1, "best")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_is_ended_by_sigterm() -> None:
+    """So are those of a pool that a function starts."""
+    reader, writer = os.pipe()
+    with one_interrupt(ends=True):
+        child = os.fork()
+        if child == 0:
+            os.write(writer, b"x")
+            time.sleep(1000)
+        os.read(reader, 1)
+        os.kill(child, signal.SIGTERM)
+        _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status)
+    assert os.WTERMSIG(status) == signal.SIGTERM
+    os.close(reader)
+    os.close(writer)

@@ -61,7 +61,7 @@ def _is_one_file(one: Path, other: Path) -> bool:
 
 def _name_part(path: Path) -> Path:
     """Return the file that is written first, and then takes the place of `path`."""
-    return path.with_name(f"{path.name}.part")
+    return path.with_name(f"{path.name}.part") if path.name else path  # a folder, refused later
 
 
 class FileRefusedError(OSError):

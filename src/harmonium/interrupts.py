@@ -77,6 +77,23 @@ class _Once:
             raise KeyboardInterrupt
 
 
+_replaced: dict[int, Any] = {}
+"""By signal, what handled it before a block; a process that is forked there gets it back.
+
+Otherwise SIGTERM would not end the processes of a pool that a function has started.
+"""
+
+
+def _restore_in_fork() -> None:
+    for number, handler in _replaced.items():
+        signal.signal(number, handler)
+    _replaced.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_restore_in_fork)
+
+
 @contextmanager
 def _handle(names: tuple[str, ...], handler: Handler) -> Iterator[None]:
     """Handle signals in the block, as far as nobody else does.
@@ -88,12 +105,13 @@ def _handle(names: tuple[str, ...], handler: Handler) -> Iterator[None]:
         for name in names:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) in _DEFAULTS:
-                before[number] = signal.signal(number, handler)
+                before[number] = _replaced[number] = signal.signal(number, handler)
     try:
         yield
     finally:
         for number, other in before.items():
             signal.signal(number, other)
+            _replaced.pop(number, None)
 
 
 @contextmanager

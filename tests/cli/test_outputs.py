@@ -11,7 +11,7 @@ import pytest
 import harmonium as hm
 from harmonium.reports import write_report
 from harmonium.snapshots import Snapshot
-from harmonium.studies.store import StoreError
+from harmonium.studies.store import Store, StoreError
 from tests.cli.commands import assert_refused, call, call_here
 from tests.modules import write_module
 from tests.reports.stores import ONE_SIZE, fill_store
@@ -204,3 +204,17 @@ def test_whatever_a_function_raises_the_best_is_shown(kind: str, tmp_path: Path)
     assert done.returncode == 2
     assert f"raised {kind}: a\\x1b[31mb, odd.py line 7" in done.stderr
     assert "best" in done.stdout
+
+
+def test_an_empty_name_is_no_file(store: Path) -> None:
+    for command in (("study", "export", str(store), "-o", ""), ("report", str(store), "-o", "")):
+        assert_refused(call_here(*command), "irectory")
+
+
+@pytest.mark.parametrize("size", [1, 2, 99])
+def test_a_short_file_is_no_store(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "note"
+    path.write_bytes(b"x" * size)
+    with pytest.raises(StoreError, match="is not an SQLite file"):
+        Store.create(path)
+    assert path.read_bytes() == b"x" * size

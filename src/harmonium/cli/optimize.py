@@ -250,7 +250,13 @@ class Task:
         else:
             called, spawn = find_object(self.name), get_context("spawn")
             others = set(active_children())
-            processes = ProcessPoolExecutor(workers, spawn, _prepare_worker, (list_roots(),))
+            try:
+                processes = ProcessPoolExecutor(workers, spawn, _prepare_worker, (list_roots(),))
+            except OSError as error:  # its locks are files in shared memory
+                raise SpecError(
+                    f"workers cannot be started: {error.strerror}; make room in /dev/shm, or leave "
+                    "out --workers"
+                ) from None
             try:
                 yield called, processes
             finally:

@@ -1,6 +1,7 @@
 """`harmonium study run`, `status` and `export`: many trials, resumable, in tables."""
 
 import shlex
+import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -295,6 +296,8 @@ def _make_index(store: Store) -> Index | None:
     try:
         return Index(read_walks(store)[1])
     except SpecError as error:
+        if isinstance(error.__cause__, sqlite3.Error):  # then trials cannot be read either
+            raise
         complain(f"{error}; all trials are written, without names, families and states")
         return None
 

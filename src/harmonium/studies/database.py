@@ -55,6 +55,9 @@ def choose_mode(path: Path) -> str:
 SCHEMA = 3
 """Version of the tables; files of another version are refused."""
 
+_HEADER_BYTES = 100
+"""Length of the header of an SQLite file."""
+
 _APPLICATION = 0x4861726D  # "Harm": marks our files among all SQLite files
 
 _TABLES = """
@@ -158,6 +161,8 @@ def check_place(path: Path) -> None:
     check_kind(path)
     if not os.access(path.absolute().parent, os.W_OK):
         raise StoreError(f"{path}: {REMEDIES[sqlite3.SQLITE_CANTOPEN]}")
+    if path.exists() and 0 < path.stat().st_size < _HEADER_BYTES:  # SQLite would replace one byte
+        raise StoreError(f"{path}: {REMEDIES[sqlite3.SQLITE_NOTADB]}")
     log = path.with_name(path.name + "-wal")
     if log.is_file() and log.stat().st_size and not (path.exists() and path.stat().st_size):
         raise StoreError(f"{log}: is the log of a store that was moved away; move it there first")
