@@ -110,13 +110,14 @@ def write_instances() -> list[str]:
         "mean of 25: 95 % of sets | sets not above the paper's | mean of 100 / paper |",
         f"|{' --- |' * 8}",
     ]
-    spreads, ratios = [], []
+    spreads, ratios, chances = [], [], dict[str, list[float]]()
     for place in dict.fromkeys((row["family"], row["size"]) for row in table):
         mine = [row for row in table if (row["family"], row["size"]) == place]
         paper = find_paper(mine[0])
         spread = measure_spread([float(row["evaluations"]) for row in mine], paper)
         spreads.append(spread.high / spread.low)
         ratios.append(spread.mean / paper)
+        chances.setdefault(FAMILIES[name_family(place[0])], []).append(spread.chance)
         lines.append(
             f"| {FAMILIES[name_family(place[0])]} | {place[1]} | {paper:,.0f} | {spread.mean:,.0f} "
             f"| {spread.largest:,.0f} | {spread.low:,.0f} to {spread.high:,.0f} | "
@@ -137,7 +138,19 @@ def write_instances() -> list[str]:
             "Of two sets of 25 landscapes from the same distribution, one can need "
             f"{min(spreads):.1f} to {max(spreads):.1f} times the evaluations of the other by "
             "chance: the upper ends of these intervals divided by the lower ones. With all 100 "
-            f"the ratios to the paper are {min(ratios):.2f} to {max(ratios):.2f}."
+            f"the ratios to the paper are {min(ratios):.2f} to {max(ratios):.2f}. "
+            f"{' '.join(judge_chance(*item) for item in chances.items())}"
         ),
         "",
     ]
+
+
+def judge_chance(title: str, chances: Sequence[float]) -> str:
+    """Say whether chance explains how far a family is from the paper."""
+    if all(0.025 <= chance <= 0.975 for chance in chances):
+        return f"On {title} the paper's means are among those of our sets: chance explains them."
+    return (
+        f"On {title} chance does not explain the difference: at most {max(chances):.1%} of the "
+        "sets have a mean as low as the paper's. Its landscapes or its BOA differ from ours in a "
+        "way that we do not know."
+    ).replace("%", " %")

@@ -187,3 +187,10 @@ def test_pairings_are_compared_by_their_distance_to_the_paper(script: ModuleType
     text = samples.compare_pairings({"boa": [1.0, 2.0, 1.2], "boa-po": [0.9, 1.4, 1.1]})
     assert "with any two rows the median ratio is 1.20, 2 of 3 are within 1.5×" in text.lower()
     assert "is nearer to the paper at 2 of 3 points" in text
+
+
+def test_chance_explains_what_lies_within_95_percent(script: ModuleType) -> None:
+    samples = importlib.import_module("reproduction_samples")
+    assert samples.judge_chance("NK", [0.5, 0.03]).endswith("chance explains them.")
+    text = samples.judge_chance("NK", [0.001, 0.007])
+    assert text.startswith("On NK chance does not explain the difference: at most 0.7 % of the")

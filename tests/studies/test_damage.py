@@ -71,7 +71,6 @@ ROW_EDITS = {
     "seed type": "UPDATE trials SET seed = 'two' WHERE rowid = 3",
     "key": "UPDATE trials SET key = 'none' WHERE rowid = 3",
     "key type": "UPDATE trials SET key = CAST(key AS BLOB) WHERE rowid = 3",
-    "host type": "UPDATE trials SET host = CAST(host AS BLOB) WHERE rowid = 3",
     "bytes": "UPDATE trials SET error = x'ff' WHERE rowid = 3",
     "no text": "UPDATE trials SET host = CAST(x'fffe' AS TEXT) WHERE rowid = 3",
     "seconds": "UPDATE trials SET wall_seconds = 'long' WHERE rowid = 3",

@@ -88,14 +88,13 @@ CREATE TABLE traces (
 
 def _select_text(column: str) -> str:
     """Return the expression for the bytes of a text; of what damage has made of one, nothing."""
-    return f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) END"
+    return f"iif(typeof({column}) = 'text', CAST({column} AS BLOB), NULL)"
 
 
 ROWS = f"""
 SELECT trials.rowid, checksum, {_select_text("key")}, {_select_text("spec")}, seed,
-  {_select_text("status")}, {_select_text("result")}, {_select_text("error")},
-  {_select_text("facts")}, {_select_text("host")}, {_select_text("started")}, wall_seconds,
-  peak_memory
+  {_select_text("status")}, CAST(result AS BLOB), CAST(error AS BLOB), CAST(facts AS BLOB),
+  CAST(host AS BLOB), CAST(started AS BLOB), wall_seconds, peak_memory
 FROM trials LEFT JOIN frames ON frames.id = frame
   LEFT JOIN environments ON environments.id = environment
 """  # noqa: S608  # our names
