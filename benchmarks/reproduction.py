@@ -207,7 +207,12 @@ def explain_outliers(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[st
     far = [pair for pair in pairs if not 1 / CLOSE <= pair.ratio <= CLOSE]
     if not far:
         return []
-    lines = ["## Points beyond 1.5×", ""]
+    lines = [
+        "## Points beyond 1.5×",
+        "",
+        "[How much instances differ](#how-much-instances-differ) says what chance can explain.",
+        "",
+    ]
     for pair in far:
         ours = pair.ours
         text = (

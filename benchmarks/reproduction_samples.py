@@ -148,7 +148,7 @@ def write_instances() -> list[str]:
 def judge_chance(title: str, chances: Sequence[float]) -> str:
     """Say whether chance explains how far a family is from the paper."""
     if all(0.025 <= chance <= 0.975 for chance in chances):
-        return f"On {title} the paper's means are among those of our sets: chance explains them."
+        return f"On {title} the paper's means are among those of our sets: chance can explain them."
     return (
         f"On {title} chance does not explain the difference: at most {max(chances):.1%} of the "
         "sets have a mean as low as the paper's. Its landscapes or its BOA differ from ours in a "

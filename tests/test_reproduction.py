@@ -191,6 +191,6 @@ def test_pairings_are_compared_by_their_distance_to_the_paper(script: ModuleType
 
 def test_chance_explains_what_lies_within_95_percent(script: ModuleType) -> None:
     samples = importlib.import_module("reproduction_samples")
-    assert samples.judge_chance("NK", [0.5, 0.03]).endswith("chance explains them.")
+    assert samples.judge_chance("NK", [0.5, 0.03]).endswith("chance can explain them.")
     text = samples.judge_chance("NK", [0.001, 0.007])
     assert text.startswith("On NK chance does not explain the difference: at most 0.7 % of the")
