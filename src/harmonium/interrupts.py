@@ -1,4 +1,4 @@
-"""Signals: Ctrl-C, also out of a compiled kernel, requests to end, and processes that stopped."""
+"""Signals and processes: Ctrl-C, requests to end, processes that are stopped or forked."""
 
 import math
 import os
@@ -185,6 +185,15 @@ def end_now(code: int) -> NoReturn:
         with suppress(AttributeError, OSError, ValueError):  # closed, or nothing can be written
             stream.flush()
     os._exit(code)
+
+
+def end_fork(process: int) -> None:
+    """End this process if another one called the user's code, which has forked it.
+
+    It would continue as its parent does, and there would be two results.
+    """
+    if os.getpid() != process:
+        os._exit(0)
 
 
 def ignore_interrupts() -> None:

@@ -1,6 +1,7 @@
 """Calls of the user's function, and reading what it returns: a number, or a failure."""
 
 import math
+import os
 import time
 import traceback
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import numpy as np
 from harmonium import variables
 from harmonium.bits import Bits, Fitness, Row
 from harmonium.format import one_line
-from harmonium.interrupts import is_interrupt
+from harmonium.interrupts import end_fork, is_interrupt
 from harmonium.runs import command
 
 Function = Callable[[Any], Any]
@@ -70,20 +71,24 @@ def evaluate(
 
 def evaluate_row(function: Function, row: Row) -> Any:
     """Call a function for one row; return its value, or a failure."""
+    process = os.getpid()
     try:
         return function(row)
     except BaseException as error:  # noqa: BLE001  # the user's: part of the answer
         return _make_failure(error)
+    finally:
+        end_fork(process)
 
 
 def evaluate_batch(
     function: Function, bits: Bits, split: bool = False, deadline: float = math.inf
 ) -> Any:
     """Call a function for all rows at once; return its values, or a failure for each row."""
-    rows = len(bits)
+    rows, process = len(bits), os.getpid()
     try:
         answers = np.asarray(function(bits.copy()))
     except BaseException as error:  # noqa: BLE001  # the user's: part of the answer
+        end_fork(process)
         if split and rows > 1:
             parts: list[Any] = []
             for half in (bits[: rows // 2], bits[rows // 2 :]):
@@ -95,6 +100,7 @@ def evaluate_batch(
         if rows > 1:
             failure = replace(failure, words=f"{failure.words} for {rows} rows", rows=rows)
         return [failure] * rows
+    end_fork(process)
     if answers.shape == () and answers.item() is None:
         expected = f"expected an array of shape ({rows},), one number a row"
         return [Failure("returned None", "", expected, rows, "return")] * rows

@@ -23,7 +23,7 @@ import msgspec
 from harmonium.algorithms import ALGORITHMS, Algorithm
 from harmonium.blas import one_blas_thread
 from harmonium.environment import describe_environment
-from harmonium.interrupts import is_interrupt
+from harmonium.interrupts import end_fork, is_interrupt
 from harmonium.problems import PROBLEMS, AnyProblem, name_problem
 from harmonium.registry import importable
 from harmonium.runs import Result, Stop, run
@@ -222,8 +222,7 @@ def execute(spec: str, folder: str | None) -> bytes:
             raise KeyboardInterrupt from None
         result = None
         error = _shorten(traceback.format_exc()).encode("utf-8", "backslashreplace").decode()
-    if os.getpid() != process:
-        os._exit(0)
+    end_fork(process)
     return write_record(
         Record(
             status="failed" if result is None else "done",
