@@ -165,16 +165,12 @@ def exits_at_interrupt() -> Iterator[None]:
     """
 
     def end(*_: object) -> None:
-        os.write(2, b"harmonium: interrupted\n")
+        with suppress(OSError):  # standard error is closed
+            os.write(2, b"harmonium: interrupted\n")
         os._exit(1)
 
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:
-        signal.signal(signal.SIGINT, end)
-    try:
+    with _handle(("SIGINT",), end):
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def end_now(code: int) -> NoReturn:
