@@ -224,7 +224,13 @@ def count(bits):
         {way}
     return bits.sum(axis=-1).astype(float)
 
-result = hm.maximize(count, 10, batch={batch}, model="umda", seed=1, max_calls=200)
+def fork(runner):
+    if runner.steps == 2:
+        os.fork()
+
+result = hm.maximize(
+    count, 10, batch={batch}, model="umda", seed=1, max_calls=200, callback=fork
+)
 print(result.fun, result.calls)
 """
     words = [sys.executable, "-c", program]

@@ -5,6 +5,7 @@ and callback. `run`, `maximize`, studies and the command line all use it.
 """
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,7 @@ import numpy as np
 from harmonium.algorithms import Algorithm, Search, Status
 from harmonium.bits import Bits, Fitness
 from harmonium.clock import TimeUp
-from harmonium.interrupts import plain_interrupts
+from harmonium.interrupts import end_fork, plain_interrupts
 from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite, replace_failures
 from harmonium.runs.log import Log, Place
 from harmonium.runs.result import Result
@@ -331,8 +332,10 @@ class Runner:
         self.steps += 1
         if self.watch is not None:
             self.watch(self)
-        if self.callback is not None and self.callback(self):
-            reason = reason or "callback"
+        if self.callback is not None:
+            process, wanted = os.getpid(), self.callback(self)
+            end_fork(process)
+            reason = reason or ("callback" if wanted else None)
         return reason
 
     def _check_stop(self, status: Status | None = None) -> Reason | None:
