@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numba
@@ -16,6 +17,14 @@ from harmonium.interrupts import (
     one_interrupt,
 )
 from tests.cli.commands import call
+
+
+@pytest.fixture(autouse=True)
+def _listening() -> Iterator[None]:
+    """Listen to Ctrl-C: what a shell runs in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def wrap(error: BaseException, depth: int, by: str) -> BaseException:
