@@ -96,7 +96,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def _handle(names: tuple[str, ...], handler: Handler) -> Iterator[None]:
-    """Handle signals in the block, as far as nobody else does.
+    """Handle signals in the block, but for those that have a handler already.
 
     Signals can be handled in the main thread only; elsewhere nothing changes.
     """

@@ -206,7 +206,7 @@ class Progress:
         text.truncate(room, overflow="ellipsis")
         try:
             self._screen.show(f"{text}{end}")
-        except OSError:  # nobody can read it; the search goes on
+        except OSError:  # it cannot be written; the search continues
             self._next_look = math.inf
 
 

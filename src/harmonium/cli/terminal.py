@@ -52,7 +52,7 @@ def messages() -> Console:
 def complain(message: str) -> None:
     """Print one line, unwrapped, about what is wrong."""
     if sys.stderr is not None:  # closed; `print` would use standard output
-        with suppress(OSError):  # nobody can read it
+        with suppress(OSError):  # it cannot be written
             print(f"harmonium: {one_line(message)}", file=sys.stderr)  # noqa: T201
 
 
