@@ -44,12 +44,13 @@ def export(store: Path) -> None:
     if result.study.name == "instances":
         cases = result.to_frame("cases")
         done = cases[cases["row_state"] == "done"]
-        done[["family", "size", "instance", "population", "evaluations"]].to_csv(path, index=False)
+        numbers = ["population", "evaluations", "unique_evaluations"]
+        done[["family", "size", "instance", *numbers]].to_csv(path, index=False)
         return
     columns = ("family", "size", "name", "model", "pairing", "state", "reason", "instances", "runs")
-    numbers = ("population", "evaluations", "evaluations_low", "evaluations_high", "cpu_total")
+    means = ("population", "evaluations", "evaluations_low", "evaluations_high", "cpu_total")
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, (*columns, *numbers), extrasaction="ignore")
+        writer = csv.DictWriter(file, (*columns, *means), extrasaction="ignore")
         writer.writeheader()
         writer.writerows(list_rows(result.rows))
 

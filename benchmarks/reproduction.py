@@ -42,7 +42,7 @@ from reproduction_figures import write_figures
 from reproduction_gamma import write_gamma
 from reproduction_missing import list_unsolved, write_missing
 from reproduction_readings import write_literal, write_readings
-from reproduction_samples import write_instances, write_pairing
+from reproduction_samples import EASY, write_between, write_instances, write_pairing
 
 PAGE = RESULTS.parent / "docs" / "reproduction.md"
 CLOSE = 1.5
@@ -210,7 +210,10 @@ def explain_outliers(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[st
     lines = [
         "## Points beyond 1.5×",
         "",
-        "[How much instances differ](#how-much-instances-differ) says what chance can explain.",
+        *fill(
+            "[How much instances differ](#how-much-instances-differ) says what chance can explain, "
+            f"[the small landscapes with k = 4]({EASY}) what it cannot."
+        ),
         "",
     ]
     for pair in far:
@@ -339,6 +342,7 @@ def make_page() -> str:
         write_points(pairs, rows),
         explain_outliers(pairs, rows),
         write_instances(),
+        write_between(),
         write_pairing(),
         write_gamma(rows),
         write_literal(),

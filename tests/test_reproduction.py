@@ -171,7 +171,7 @@ def test_the_first_25_instances_are_those_of_the_points(script: ModuleType) -> N
     }
     table = script.read_table("instances.csv")
     places = {(row["family"], int(row["size"])) for row in table}
-    assert len(places) == 6
+    assert len(places) == 7
     for family, size in places:
         mine = [
             float(row["evaluations"])
@@ -194,3 +194,16 @@ def test_chance_explains_what_lies_within_95_percent(script: ModuleType) -> None
     assert samples.judge_chance("NK", [0.5, 0.03]).endswith("chance can explain them.")
     text = samples.judge_chance("NK", [0.001, 0.007])
     assert text.startswith("On NK chance does not explain the difference: at most 0.7 % of the")
+
+
+def test_small_landscapes_with_k_4_are_easy_for_all_algorithms_of_the_paper(
+    script: ModuleType,
+) -> None:
+    samples = importlib.import_module("reproduction_samples")
+    assert samples.compare_between(4.0, 3.0, 9.0) == 0.5
+    table = [line.split(" | ") for line in samples.write_between() if line.startswith("| 2")]
+    # BOA at 20 bits: 8,185 / √(4,372 · 25,600)
+    assert table[0][:2] == ["| 20", "0.77"]
+    for column in (1, 2):  # BOA, RBM-EDA
+        values = [float(cells[column]) for cells in table]
+        assert max(values[:3]) < 1 < min(values[3:])
