@@ -2,12 +2,15 @@
 
 import csv
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import harmonium as hm
 from harmonium.studies.paper import find_exponent, read_points
+from harmonium.studies.scaling import Point as LawPoint
+from harmonium.studies.scaling import fit_power
+from harmonium.studies.summary import Estimate, Metric
 
 RESULTS = Path(__file__).parent.parent / "results"
 FAMILIES = {
@@ -30,6 +33,13 @@ PROBLEMS = {
 SETTINGS = {"rbm-paper": ("RBM", "n/2"), "rbm-paper-n": ("RBM", "n"), "boa": ("BOA", "")}
 """Our names of the paper's settings, and the paper's model and hidden units."""
 
+METRICS: dict[str, Metric] = {
+    "evaluations": "evaluations",
+    "cpu": "cpu_total",
+    "building": "cpu_building",
+}
+"""Costs of a row, and their names in the laws."""
+
 POINTS = "-points"
 """End of the name of a setting that takes γ from single errors, as the paper's formula does."""
 
@@ -50,6 +60,8 @@ class Measured(NamedTuple):
     low: float | None
     high: float | None
     cpu: float | None
+    building: float | None = None
+    """CPU seconds of model building."""
 
 
 class Pair(NamedTuple):
@@ -105,7 +117,7 @@ def read_summary() -> list[Measured]:
                 read_number(row[column])
                 for column in (
                     *("population", "evaluations", "evaluations_low", "evaluations_high"),
-                    "cpu_total",
+                    *("cpu_total", "cpu_building"),
                 )
             ),
         )
@@ -180,10 +192,17 @@ def list_paper_sizes(family: str, name: str) -> list[int]:
     )
 
 
-def find_paper_exponent(family: str, name: str) -> float | None:
-    """Return the paper's exponent of the evaluations of a setting; its table has no n units."""
+def find_paper_exponent(family: str, name: str, metric: str = "evaluations") -> float | None:
+    """Return the paper's exponent of a cost of a setting; its table has no n units."""
     model, hidden = SETTINGS[name]
-    return None if hidden == "n" else find_exponent(PROBLEMS[family], model, "evaluations")
+    cost = METRICS[metric]
+    return None if hidden == "n" else find_exponent(PROBLEMS[family], model, cost)
+
+
+def compare_growth(costs: Mapping[int, float]) -> Estimate | None:
+    """Return the exponent of costs by size, with its interval; none of fewer than three sizes."""
+    power = fit_power([LawPoint(size, cost, 0.0) for size, cost in sorted(costs.items())])
+    return power.exponent if power and len(costs) > 2 else None
 
 
 def fill(text: str, indent: str = "") -> list[str]:

@@ -1,4 +1,4 @@
-"""The figures of docs/reproduction.md: evaluations against size, the paper's points and ours.
+"""The figures of docs/reproduction.md: costs against size, the paper's points and ours.
 
 Colours and shapes are those of the reports; the paper's points are hollow.
 """
@@ -8,11 +8,11 @@ from pathlib import Path
 
 from points import (
     FAMILIES,
+    METRICS,
     POINTS,
     SETTINGS,
     Growth,
     Measured,
-    choose_readings,
     find_paper_exponent,
     read_paper,
 )
@@ -26,13 +26,21 @@ from harmonium.reports.titles import write_power
 FIGURES = Path(__file__).parent.parent / "docs" / "reproduction"
 
 
+TITLES = {"evaluations": "evaluations", "cpu": "CPU time"}
+AXES = {"evaluations": ("evaluations to the optimum", "~s"), "cpu": ("CPU seconds", ",~r")}
+"""Title and number format of the vertical axis."""
+
+
 def write_figures(rows: Sequence[Measured], laws: Sequence[Growth]) -> None:
-    """Write a figure for each family with a point of ours."""
+    """Write a figure for each family with a point of ours: evaluations and CPU time."""
     FIGURES.mkdir(exist_ok=True)
     for family in list_drawn(rows):
-        panel = trace_family(family, rows, laws)
-        chart = draw_growth(panel, style_algorithms(SETTINGS), "evaluations to the optimum")
-        Figure(family, panel.title, "", (chart,)).write(FIGURES, "svg")
+        panels = tuple(
+            draw_growth(panel, style_algorithms(SETTINGS), title, form=form)
+            for metric, (title, form) in AXES.items()
+            for panel in [trace_family(family, metric, rows, laws)]
+        )
+        Figure(family, FAMILIES[family], "", panels).write(FIGURES, "svg")
 
 
 def list_drawn(rows: Sequence[Measured]) -> list[str]:
@@ -45,48 +53,60 @@ def list_drawn(rows: Sequence[Measured]) -> list[str]:
     return [family for family in FAMILIES if family in done]
 
 
-def trace_family(family: str, rows: Sequence[Measured], laws: Sequence[Growth]) -> Panel:
+def trace_family(
+    family: str, metric: str, rows: Sequence[Measured], laws: Sequence[Growth]
+) -> Panel:
     """Return the points of a family: ours with their laws, and all of the paper's."""
-    mine = [trace_ours(family, name, rows, laws) for name in SETTINGS]
-    theirs = [trace_paper(family, name) for name in SETTINGS]
+    mine = [trace_ours(family, name, metric, rows, laws) for name in SETTINGS]
+    theirs = [trace_paper(family, name, metric) for name in SETTINGS]
     return Panel(
-        FAMILIES[family],
+        f"{FAMILIES[family]}: {TITLES[metric]}",
         "size n (bits)",
         tuple(curve for curve in mine if curve.spots),
         tuple(curve for curve in theirs if curve.spots),
     )
 
 
-def trace_ours(family: str, name: str, rows: Sequence[Measured], laws: Sequence[Growth]) -> Curve:
-    """Return our points of a setting, with the law through three or more of them."""
-    spots = tuple(
-        Spot(row.size, row.evaluations, row.low, row.high)
-        for row in choose_readings(rows)
-        if (row.family, row.name.removesuffix(POINTS), row.state) == (family, name, "done")
-        and row.evaluations
-    )
-    law = find_law(family, name, laws)
-    if not law or len(law.sizes) < 3:
-        return Curve(name, name, spots)
+def trace_ours(
+    family: str, name: str, metric: str, rows: Sequence[Measured], laws: Sequence[Growth]
+) -> Curve:
+    """Return our points of a setting and their law; those of single errors if it has no others."""
+    here = [row for row in rows if row.family == family and row.state == "done"]
+    label = name if any(row.name == name for row in here) else name + POINTS
+    spots = tuple(make_spot(row, metric) for row in here if row.name == label)
+    law = find_law(family, label, metric, laws)
+    if not law:
+        return Curve(name, label, spots)
     line = tuple((float(size), law.predict(size)) for size in (min(law.sizes), max(law.sizes)))
-    return Curve(name, f"{name}, {write_power(f'{law.exponent:.1f}')}", spots, line)
+    return Curve(name, f"{label}, {write_power(f'{law.exponent:.1f}')}", spots, line)
 
 
-def trace_paper(family: str, name: str) -> Curve:
+def make_spot(row: Measured, metric: str) -> Spot:
+    """Return a point of ours; CPU times have no intervals here."""
+    if metric == "cpu":
+        return Spot(row.size, row.cpu, None, None)
+    return Spot(row.size, row.evaluations, row.low, row.high)
+
+
+def trace_paper(family: str, name: str, metric: str) -> Curve:
     """Return the paper's points of a setting."""
     model, hidden = SETTINGS[name]
+    paper = read_paper("cpu_seconds" if metric == "cpu" else metric)
     spots = tuple(
         Spot(size, value, None, None)
-        for (one, size, *setting), value in read_paper("evaluations").items()
+        for (one, size, *setting), value in paper.items()
         if (one, *setting) == (family, model, hidden)
     )
     units = ", n hidden units" if name == "rbm-paper-n" else ""
-    exponent = find_paper_exponent(family, name)
+    exponent = find_paper_exponent(family, name, metric)
     power = f", {write_power(f'{exponent:.1f}')}" if exponent else ""
     return Curve(name, f"the paper's {model}{units}{power}", spots)
 
 
-def find_law(family: str, name: str, laws: Sequence[Growth]) -> Growth | None:
-    """Return the law of the evaluations of a setting, if it was fitted."""
-    key = (family, name, "evaluations")
-    return next((law for law in laws if (law.family, law.name, law.metric) == key), None)
+def find_law(family: str, name: str, metric: str, laws: Sequence[Growth]) -> Growth | None:
+    """Return the law of a setting, if its interval says something."""
+    for law in laws:
+        if (law.family, law.name, law.metric) == (family, name, METRICS[metric]):
+            known = law.low is not None and law.high is not None
+            return law if known and law.high - law.low <= law.exponent else None
+    return None

@@ -25,9 +25,9 @@ def write_gamma(rows: Sequence[Measured]) -> list[str]:
         "draws, on all training rows, and still jitter, because every batch moves the weights. "
         "Where the whole decrease is small, as with nearly random parents, the jitter is larger "
         "than 1 % of it, and single errors end the training by chance. `rbm-paper` compares the "
-        "mean errors of the last two quarters instead, which differ by as much where the error "
-        "falls steadily, once both lie behind the last change of momentum or rates "
-        "(`gamma=means`). 5-traps of 60 bits, seeds 1 to 5 "
+        "mean errors of the last two quarters instead (`gamma=means`). Where the error falls "
+        "steadily, these differ by as much as the two single errors. Both quarters must lie behind "
+        "the last change of momentum or rates. 5-traps of 60 bits, seeds 1 to 5 "
         f"(`benchmarks/gamma.py`); epochs are means over the first {EARLY} generations, blocks "
         f"their shares in the population after {EARLY} generations:"
     )
@@ -110,6 +110,6 @@ def list_both(rows: Sequence[Measured]) -> list[str]:
 
 def write_point(row: Measured) -> str:
     """Return evaluations and population, or why there are none."""
-    if row.evaluations is None or row.population is None:
+    if row.state != "done" or row.evaluations is None or row.population is None:
         return row.reason or row.state
     return f"{row.evaluations:,.0f} ({row.population:,.0f})"

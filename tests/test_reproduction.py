@@ -60,7 +60,8 @@ def test_each_figure_of_the_page_is_there(script: ModuleType) -> None:
 
 def test_figures_have_the_points_of_both(script: ModuleType) -> None:
     figures = importlib.import_module("reproduction_figures")
-    panel = figures.trace_family("trap4", script.read_summary(), script.read_laws())
+    results = script.read_summary(), script.read_laws()
+    panel = figures.trace_family("trap4", "evaluations", *results)
     assert [curve.algorithm for curve in panel.curves] == ["rbm-paper", "boa"]
     assert [curve.label for curve in panel.paper] == [
         "the paper's RBM, n²·⁸",
@@ -69,6 +70,17 @@ def test_figures_have_the_points_of_both(script: ModuleType) -> None:
     assert [len(curve.spots) for curve in panel.paper] == [14, 14]
     first = panel.paper[1].spots[0]
     assert (first.x, first.mean) == (40, 8401.0)
+    panel = figures.trace_family("trap4", "cpu", *results)
+    assert panel.paper[1].label == "the paper's BOA, n³·⁹"
+    assert (panel.paper[1].spots[0].mean, panel.paper[1].spots[1].mean) == (5.195, 35.3)
+
+
+def test_figures_have_no_law_that_says_nothing(script: ModuleType) -> None:
+    figures = importlib.import_module("reproduction_figures")
+    (law, *_) = script.read_laws()
+    for width, found in ((0.4, True), (0.6, False)):
+        wide = law._replace(exponent=1.0, low=1 - width, high=1 + width)
+        assert bool(figures.find_law(law.family, law.name, "evaluations", [wide])) is found
 
 
 @pytest.mark.parametrize(
@@ -84,14 +96,49 @@ def test_a_claim_holds_at_three_quarters_of_our_points(
     script: ModuleType, found: list[tuple[bool, bool]], verdict: str
 ) -> None:
     claims = importlib.import_module("reproduction_claims")
-    assert claims.judge("claim", found, "points").verdict == verdict
+    assert claims.judge("claim", found).verdict == verdict
+
+
+def test_a_claim_depends_on_gamma_where_its_readings_disagree(script: ModuleType) -> None:
+    claims = importlib.import_module("reproduction_claims")
+    claim = claims.judge("claim", [(True, False)], [(True, True)] * 2)
+    assert claim == (
+        *("claim", "1 of 1 points", "0 of 1 points", "2 of 2 points"),
+        "**depends on the reading of γ**",
+    )
+
+
+@pytest.mark.parametrize(
+    ("interval", "about_cpu", "verdict"),
+    [
+        ((0.1, 0.3), True, "**holds**"),
+        ((-0.1, 0.3), True, "open"),
+        ((-0.3, -0.1), True, "**holds only for its slow BOA**"),
+        ((-0.3, -0.1), False, "**does not hold**"),
+    ],
+)
+def test_growth_is_judged_by_the_interval_of_the_difference(
+    script: ModuleType, interval: tuple[float, float], about_cpu: bool, verdict: str
+) -> None:
+    claims = importlib.import_module("reproduction_claims")
+    difference = claims.Estimate(sum(interval) / 2, *interval)
+    assert claims.judge_difference(difference, about_cpu=about_cpu) == verdict
+    assert claims.judge_difference(None, about_cpu=about_cpu) == "not measured"
+
+
+def test_exponents_are_compared_by_the_ratio_of_the_costs(script: ModuleType) -> None:
+    claims = importlib.import_module("reproduction_claims")
+    costs = {("onemax", size): claims.Costs(rbm=size**1.5, boa=size**2.0) for size in (10, 20, 40)}
+    difference = claims.compare_costs("onemax", costs, boa_first=True)
+    assert (difference.mean, difference.low) == (pytest.approx(0.5), pytest.approx(0.5))
+    assert claims.compare_costs("trap4", costs, boa_first=True) is None
 
 
 def test_only_claims_on_cpu_time_hold_for_a_slow_boa(script: ModuleType) -> None:
     claims = importlib.import_module("reproduction_claims")
-    slow = claims.judge("claim", [(True, False)], "points", about_cpu=True)
+    slow = claims.judge("claim", [(True, False)], about_cpu=True)
     assert slow.verdict == "**holds only for its slow BOA**"
-    never = claims.judge("claim", [(False, False)], "points", about_cpu=True)
+    never = claims.judge("claim", [(False, False)], about_cpu=True)
     assert never.verdict == "**does not hold**"
 
 
@@ -154,13 +201,14 @@ def test_parts_are_added_up_and_what_they_share_is_said_once(script: ModuleType)
     assert script.average_share(parts) == 5.0  # 3 · 4 and 1 · 8, of 4 bisections
 
 
-def test_sets_of_instances_are_drawn_without_repetition(script: ModuleType) -> None:
+def test_sets_of_instances_are_drawn_with_repetition(script: ModuleType) -> None:
     samples = importlib.import_module("reproduction_samples")
-    # One of 26 instances is left out of each set: the hard one in 1 of 26.
-    spread = samples.measure_spread([0.0] * 25 + [25.0], paper=0.0)
-    assert (spread.mean, spread.largest) == (25 / 26, 25.0)
-    assert (spread.low, spread.high) == (0.0, 1.0)
-    assert spread.chance == pytest.approx(1 / 26, abs=0.002)  # seed 1; fails once in a thousand
+    spread = samples.measure_spread([1.0] * 3 + [26.0], paper=1.0)
+    assert (spread.mean, spread.largest) == (7.25, 26.0)
+    # No hard one in 25 draws of 4; seed 1, fails once in a thousand.
+    assert spread.chance == pytest.approx(0.75**25, abs=3.3 * (0.75**25 / 100_000) ** 0.5)
+    assert spread.low < 7.25 < spread.high
+    assert 1 < spread.factor < spread.high / spread.low
 
 
 def test_the_first_25_instances_are_those_of_the_points(script: ModuleType) -> None:
@@ -187,13 +235,20 @@ def test_pairings_are_compared_by_their_distance_to_the_paper(script: ModuleType
     text = samples.compare_pairings({"boa": [1.0, 2.0, 1.2], "boa-po": [0.9, 1.4, 1.1]})
     assert "with any two rows the median ratio is 1.20, 2 of 3 are within 1.5×" in text.lower()
     assert "is nearer to the paper at 2 of 3 points" in text
+    assert "(in a sign test 1.00)" in text
 
 
 def test_chance_explains_what_lies_within_95_percent(script: ModuleType) -> None:
     samples = importlib.import_module("reproduction_samples")
     assert samples.judge_chance("NK", [0.5, 0.03]).endswith("chance can explain them.")
-    text = samples.judge_chance("NK", [0.001, 0.007])
-    assert text.startswith("On NK chance does not explain the difference: at most 0.7 % of the")
+    text = samples.judge_chance("NK", [0.001, 0.98])
+    assert text.startswith("On NK chance hardly explains the difference: 0.1 %, 98.0 % of the sets")
+
+
+def test_rows_that_are_not_solved_have_no_evaluations(script: ModuleType) -> None:
+    gamma = importlib.import_module("reproduction_gamma")
+    (row, *_) = [row for row in script.read_summary() if row.state == "not solved"]
+    assert gamma.write_point(row) == row.reason
 
 
 def test_small_landscapes_with_k_4_are_easy_for_all_algorithms_of_the_paper(
