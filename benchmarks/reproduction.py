@@ -13,10 +13,11 @@ of the paper's points alone. `points.py` reads them, `reproduction_*.py` are sec
 
 import argparse
 import json
+import math
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, geometric_mean, median
 from typing import Any
 
 from points import (
@@ -45,7 +46,15 @@ from reproduction_figures import write_figures
 from reproduction_gamma import write_gamma
 from reproduction_missing import list_unsolved, write_missing
 from reproduction_readings import write_literal, write_readings
-from reproduction_samples import EASY, write_between, write_instances, write_pairing
+from reproduction_samples import (
+    ALGORITHMS,
+    EASY,
+    SMALL,
+    find_factor,
+    write_between,
+    write_instances,
+    write_pairing,
+)
 
 PAGE = RESULTS.parent / "docs" / "reproduction.md"
 COSTS = {"evaluations": "evaluations", "cpu": "CPU time", "building": "model building"}
@@ -270,6 +279,10 @@ def explain_outliers(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[st
             f"- {FAMILIES[ours.family]}, {ours.size} bits, `{ours.name}`: {pair.ratio:.2f}. "
             f"{describe_neighbours(ours)} {describe_instances(pair)}"
         ).rstrip()
+        if (ours.family, ours.name) == ("trap5", "rbm-paper"):
+            text += (
+                " With γ of mean errors [training goes on longer](#why-training-stopped-too-soon)."
+            )
         literal = known.get((ours.family, ours.size, ours.name + POINTS))
         if literal and literal.evaluations:
             ratio = literal.evaluations / pair.paper
@@ -306,9 +319,43 @@ def describe_instances(pair: Pair) -> str:
                 f"The paper's instances are not ours. The hardest of our {row['instances']} "
                 f"instances needs {largest:,.0f}, the median one {float(row['median']):,.0f}; "
                 f"without the hardest the mean is {others:,.0f}, {others / pair.paper:.2f} times "
-                "the paper's."
+                f"the paper's. {judge_instances(pair)}"
             )
     return ""
+
+
+def judge_instances(pair: Pair) -> str:
+    """Say whether chance explains a point, if the paper's instances differ as much as ours."""
+    ours = pair.ours
+    factor = find_factor(ours.family, ours.size) if ours.name == "boa" else None
+    if factor is None:  # the interval of a mean, on logarithms, times √2 for a difference of two
+        factor = (pair.high / pair.low) ** math.sqrt(0.5)
+    words = f"Of two such sets, 95 % differ by less than a factor of {factor:.1f}"
+    if max(pair.ratio, 1 / pair.ratio) <= factor:
+        return f"{words}: chance explains this point."
+    if ours.family == "nk4" and ours.size <= SMALL:
+        return f"{words}: chance does not explain this point, but [easy landscapes]({EASY}) do."
+    return (
+        f"{words}; one point in 20 is expected to differ more. In the paper this size, divided by "
+        f"the geometric mean of the sizes beside it, is {compare_beside(ours.family, ours.size)}."
+    )
+
+
+def compare_beside(family: str, size: int) -> str:
+    """Return how the evaluations at a size compare with those of its neighbours in the paper."""
+    paper = read_paper("evaluations")
+    words = []
+    for title, model in ALGORITHMS.items():
+        mine = {
+            one: value
+            for (name, one, *key), value in paper.items()
+            if (name, *key) == (family, *model)
+        }
+        sizes = sorted(mine)
+        at = sizes.index(size)
+        beside = [mine[one] for one in (*sizes[at - 1 : at], *sizes[at + 1 : at + 2])]
+        words.append(f"{mine[size] / geometric_mean(beside):.2f} ({title})")
+    return ", ".join(words)
 
 
 def write_laws(laws: Sequence[Growth]) -> list[str]:
