@@ -251,6 +251,23 @@ def test_rows_that_are_not_solved_have_no_evaluations(script: ModuleType) -> Non
     assert gamma.write_point(row) == row.reason
 
 
+@pytest.mark.parametrize(
+    ("family", "size", "ratio", "words"),
+    [
+        ("nk2", 40, 1.9, "95 % differ by less than a factor of 2.7: chance explains this point."),
+        ("nk2", 40, 3.0, "is 1.52 (BOA), 1.15 (RBM-EDA), 1.33 (tree)."),
+        ("nk4", 22, 2.8, "[easy landscapes](#the-small-landscapes-with-k--4) do."),
+    ],
+)
+def test_chance_explains_a_point_if_two_sets_often_differ_as_much(
+    script: ModuleType, family: str, size: int, ratio: float, words: str
+) -> None:
+    ours = script.Measured(family, size, "rbm-paper", "done", "", 1.0, ratio, 1.0, 4.0, 1.0)
+    # An interval from half of the mean to twice it: a factor of 2, to the power √2 for two sets.
+    pair = script.Pair(ours, 1.0, ratio, ratio / 2, ratio * 2)
+    assert script.judge_instances(pair).endswith(words)
+
+
 def test_small_landscapes_with_k_4_are_easy_for_all_algorithms_of_the_paper(
     script: ModuleType,
 ) -> None:
