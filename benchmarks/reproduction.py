@@ -52,6 +52,7 @@ from reproduction_samples import (
     SMALL,
     find_factor,
     write_between,
+    write_bisections,
     write_instances,
     write_pairing,
 )
@@ -82,7 +83,7 @@ def write_head(pairs: Sequence[Pair], rows: Sequence[Measured], facts: dict[str,
             "formula ([why there are two](#why-training-stopped-too-soon)); it stands for sizes at "
             "which `rbm-paper` has no result. Evaluations are means at the smallest sufficient "
             "population. Their 95 % intervals cover the variation between our runs and instances, "
-            "not that of the bisection, nor the paper's own."
+            "not [that of the bisection](#how-much-a-bisection-differs), nor the paper's own."
         ),
         "",
         "| setting | points | median ours / paper | worst | within 1.5× |",
@@ -481,6 +482,7 @@ def make_page() -> str:
         write_cpu(rows),
         write_points(pairs, rows),
         explain_outliers(pairs, rows),
+        write_bisections(),
         write_instances(),
         write_between(),
         write_pairing(),

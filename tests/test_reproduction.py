@@ -230,6 +230,17 @@ def test_the_first_25_instances_are_those_of_the_points(script: ModuleType) -> N
         assert sum(mine) / 25 == pytest.approx(rows[script.name_family(family), size])
 
 
+def test_seed_1_of_the_bisections_has_the_points(script: ModuleType) -> None:
+    rows = {(row.family, row.size, row.name): row.evaluations for row in script.read_summary()}
+    table = script.read_table("bisections.csv")
+    first = [row for row in table if row["seed"] == "1"]
+    assert len(first) == 7
+    assert len(table) == 5 * len(first)
+    for row in first:
+        place = (script.name_family(row["family"]), int(row["size"]), row["name"])
+        assert float(row["evaluations"]) == pytest.approx(rows[place])
+
+
 def test_pairings_are_compared_by_their_distance_to_the_paper(script: ModuleType) -> None:
     samples = importlib.import_module("reproduction_samples")
     text = samples.compare_pairings({"boa": [1.0, 2.0, 1.2], "boa-po": [0.9, 1.4, 1.1]})
