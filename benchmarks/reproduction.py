@@ -42,7 +42,7 @@ from points import (
 )
 from reproduction_claims import write_claims
 from reproduction_export import export
-from reproduction_figures import write_figures
+from reproduction_figures import AXES, name_figure, write_figures
 from reproduction_gamma import write_gamma
 from reproduction_missing import list_unsolved, write_missing
 from reproduction_readings import write_literal, write_readings
@@ -209,7 +209,7 @@ def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
         "## Each point",
         "",
         *fill(
-            "Evaluations to the optimum (a) and CPU seconds (b) against size, both axes "
+            "Evaluations to the optimum and CPU seconds against size, both axes "
             "logarithmic. Filled: ours, with 95 % intervals and the fitted law, unless its "
             "interval is wider than its exponent. Hollow and dashed: the paper's, in the same "
             "colour and shape, with the exponent of its table; its CPU seconds are those of an "
@@ -230,8 +230,11 @@ def write_points(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
         lines += [
             f"### {title}",
             "",
-            f"![{title}: evaluations against size, the paper's points and ours]"
-            f"(reproduction/{family}.svg)",
+            *(
+                f"![{title}: {COSTS[metric]} against size, the paper's points and ours]"
+                f"(reproduction/{name_figure(family, metric)}.svg)"
+                for metric in AXES
+            ),
             "",
             "| bits | setting | paper | ours | interval | ours / paper | population |"
             + "".join(f" `{name}` |" for name in names),

@@ -4,6 +4,7 @@ Colours and shapes are those of the reports; the paper's points are hollow.
 """
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from points import (
@@ -32,15 +33,17 @@ AXES = {"evaluations": ("evaluations to the optimum", "~s"), "cpu": ("CPU second
 
 
 def write_figures(rows: Sequence[Measured], laws: Sequence[Growth]) -> None:
-    """Write a figure for each family with a point of ours: evaluations and CPU time."""
+    """Write two figures for each family with a point of ours: evaluations and CPU time."""
     FIGURES.mkdir(exist_ok=True)
-    for family in list_drawn(rows):
-        panels = tuple(
-            draw_growth(panel, style_algorithms(SETTINGS), title, form=form)
-            for metric, (title, form) in AXES.items()
-            for panel in [trace_family(family, metric, rows, laws)]
-        )
-        Figure(family, FAMILIES[family], "", panels).write(FIGURES, "svg")
+    for family, (metric, (title, form)) in product(list_drawn(rows), AXES.items()):
+        panel = trace_family(family, metric, rows, laws)
+        chart = draw_growth(panel, style_algorithms(SETTINGS), title, form=form)
+        Figure(name_figure(family, metric), panel.title, "", (chart,)).write(FIGURES, "svg")
+
+
+def name_figure(family: str, metric: str) -> str:
+    """Return the name of a figure's file, without its end."""
+    return family if metric == "evaluations" else f"{family}-{metric}"
 
 
 def list_drawn(rows: Sequence[Measured]) -> list[str]:
