@@ -16,6 +16,7 @@ import json
 import math
 from collections.abc import Sequence
 from itertools import product
+from operator import gt, lt
 from pathlib import Path
 from statistics import fmean, geometric_mean, median
 from typing import Any
@@ -339,16 +340,23 @@ def judge_instances(pair: Pair) -> str:
         return f"{words}: chance explains this point."
     if ours.family == "nk4" and ours.size <= SMALL:
         return f"{words}: chance does not explain this point, but [easy landscapes]({EASY}) do."
-    return (
-        f"{words}; one point in 20 is expected to differ more. In the paper this size, divided by "
-        f"the geometric mean of the sizes beside it, is {compare_beside(ours.family, ours.size)}."
+    beside = compare_beside(ours.family, ours.size)
+    words += (
+        "; one point in 20 is expected to differ more. In the paper this size, divided by the "
+        "geometric mean of the sizes beside it, is "
+        f"{', '.join(f'{ratio:.2f} ({title})' for title, ratio in beside.items())}"
     )
+    hard, easy = (all(test(ratio, 1) for ratio in beside.values()) for test in (gt, lt))
+    if (pair.ratio < 1 and hard) or (pair.ratio > 1 and easy):
+        kind = "hard" if hard else "easy"
+        words += f": its landscapes of this size are {kind} for each of its algorithms"
+    return f"{words}."
 
 
-def compare_beside(family: str, size: int) -> str:
-    """Return how the evaluations at a size compare with those of its neighbours in the paper."""
+def compare_beside(family: str, size: int) -> dict[str, float]:
+    """Return the paper's evaluations at a size, divided by those of its neighbours in size."""
     paper = read_paper("evaluations")
-    words = []
+    ratios = {}
     for title, model in ALGORITHMS.items():
         mine = {
             one: value
@@ -358,8 +366,8 @@ def compare_beside(family: str, size: int) -> str:
         sizes = sorted(mine)
         at = sizes.index(size)
         beside = [mine[one] for one in (*sizes[at - 1 : at], *sizes[at + 1 : at + 2])]
-        words.append(f"{mine[size] / geometric_mean(beside):.2f} ({title})")
-    return ", ".join(words)
+        ratios[title] = mine[size] / geometric_mean(beside)
+    return ratios
 
 
 def write_laws(laws: Sequence[Growth]) -> list[str]:
