@@ -40,6 +40,12 @@ METRICS: dict[str, Metric] = {
 }
 """Costs of a row, and their names in the laws."""
 
+COSTS = {"evaluations": "evaluations", "cpu": "CPU time", "building": "model building"}
+"""The same in words."""
+
+CLOSE = 1.5
+"""Up to this ratio a point counts as reproduced."""
+
 POINTS = "-points"
 """End of the name of a setting that takes γ from single errors, as the paper's formula does."""
 
@@ -195,11 +201,10 @@ def list_paper_sizes(family: str, name: str) -> list[int]:
 def find_paper_exponent(family: str, name: str, metric: str = "evaluations") -> float | None:
     """Return the paper's exponent of a cost of a setting; its table has no n units."""
     model, hidden = SETTINGS[name]
-    cost = METRICS[metric]
-    return None if hidden == "n" else find_exponent(PROBLEMS[family], model, cost)
+    return None if hidden == "n" else find_exponent(PROBLEMS[family], model, METRICS[metric])
 
 
-def compare_growth(costs: Mapping[int, float]) -> Estimate | None:
+def fit_exponent(costs: Mapping[int, float]) -> Estimate | None:
     """Return the exponent of costs by size, with its interval; none of fewer than three sizes."""
     power = fit_power([LawPoint(size, cost, 0.0) for size, cost in sorted(costs.items())])
     return power.exponent if power and len(costs) > 2 else None

@@ -10,9 +10,9 @@ from points import (
     FAMILIES,
     POINTS,
     Measured,
-    compare_growth,
     fill,
     find_paper_exponent,
+    fit_exponent,
     list_paper_sizes,
     read_paper,
 )
@@ -358,7 +358,7 @@ def compare_costs(family: str, costs: Mapping[Place, Costs], *, boa_first: bool)
         for (name, size), one in costs.items()
         if name == family
     }
-    return compare_growth(ratios)
+    return fit_exponent(ratios)
 
 
 def write_difference(difference: Estimate | None) -> str:

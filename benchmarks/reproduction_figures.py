@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 from points import (
+    COSTS,
     FAMILIES,
     METRICS,
     POINTS,
@@ -27,7 +28,6 @@ from harmonium.reports.titles import write_power
 FIGURES = Path(__file__).parent.parent / "docs" / "reproduction"
 
 
-TITLES = {"evaluations": "evaluations", "cpu": "CPU time"}
 AXES = {"evaluations": ("evaluations to the optimum", "~s"), "cpu": ("CPU seconds", ",~r")}
 """Title and number format of the vertical axis."""
 
@@ -63,7 +63,7 @@ def trace_family(
     mine = [trace_ours(family, name, metric, rows, laws) for name in SETTINGS]
     theirs = [trace_paper(family, name, metric) for name in SETTINGS]
     return Panel(
-        f"{FAMILIES[family]}: {TITLES[metric]}",
+        f"{FAMILIES[family]}: {COSTS[metric]}",
         "size n (bits)",
         tuple(curve for curve in mine if curve.spots),
         tuple(curve for curve in theirs if curve.spots),

@@ -212,12 +212,13 @@ def test_sets_of_instances_are_drawn_with_repetition(script: ModuleType) -> None
 
 
 def test_the_first_25_instances_are_those_of_the_points(script: ModuleType) -> None:
+    points = importlib.import_module("points")
     rows = {
         (row.family, row.size): row.evaluations
         for row in script.read_summary()
         if row.name == "boa"
     }
-    table = script.read_table("instances.csv")
+    table = points.read_table("instances.csv")
     places = {(row["family"], int(row["size"])) for row in table}
     assert len(places) == 7
     for family, size in places:
@@ -227,17 +228,18 @@ def test_the_first_25_instances_are_those_of_the_points(script: ModuleType) -> N
             if (row["family"], int(row["size"])) == (family, size) and int(row["instance"]) < 25
         ]
         assert len(mine) == 25
-        assert sum(mine) / 25 == pytest.approx(rows[script.name_family(family), size])
+        assert sum(mine) / 25 == pytest.approx(rows[points.name_family(family), size])
 
 
 def test_seed_1_of_the_bisections_has_the_points(script: ModuleType) -> None:
+    points = importlib.import_module("points")
     rows = {(row.family, row.size, row.name): row.evaluations for row in script.read_summary()}
-    table = script.read_table("bisections.csv")
+    table = points.read_table("bisections.csv")
     first = [row for row in table if row["seed"] == "1"]
     assert len(first) == 7
     assert len(table) == 5 * len(first)
     for row in first:
-        place = (script.name_family(row["family"]), int(row["size"]), row["name"])
+        place = (points.name_family(row["family"]), int(row["size"]), row["name"])
         assert float(row["evaluations"]) == pytest.approx(rows[place])
 
 
@@ -258,8 +260,9 @@ def test_chance_explains_what_lies_within_95_percent(script: ModuleType) -> None
 
 def test_rows_that_are_not_solved_have_no_evaluations(script: ModuleType) -> None:
     gamma = importlib.import_module("reproduction_gamma")
-    (row, *_) = [row for row in script.read_summary() if row.state == "not solved"]
-    assert gamma.write_point(row) == row.reason
+    rows = [row for row in script.read_summary() if row.state == "not solved"]
+    assert any(row.evaluations for row in rows)  # of the instances that were solved
+    assert [gamma.write_point(row) for row in rows] == [row.reason for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -267,7 +270,7 @@ def test_rows_that_are_not_solved_have_no_evaluations(script: ModuleType) -> Non
     [
         ("nk2", 40, 1.9, "95 % differ by less than a factor of 2.7: chance explains this point."),
         ("nk2", 40, 3.0, "is 1.52 (BOA), 1.15 (RBM-EDA), 1.33 (tree)."),
-        ("nk4", 22, 2.8, "[easy landscapes](#the-small-landscapes-with-k--4) do."),
+        ("nk4", 22, 2.8, "[easy landscapes](#the-small-landscapes-with-k--4) are a reason."),
     ],
 )
 def test_chance_explains_a_point_if_two_sets_often_differ_as_much(
@@ -276,17 +279,17 @@ def test_chance_explains_a_point_if_two_sets_often_differ_as_much(
     ours = script.Measured(family, size, "rbm-paper", "done", "", 1.0, ratio, 1.0, 4.0, 1.0)
     # An interval from half of the mean to twice it: a factor of 2, to the power √2 for two sets.
     pair = script.Pair(ours, 1.0, ratio, ratio / 2, ratio * 2)
-    assert script.judge_instances(pair).endswith(words)
+    outliers = importlib.import_module("reproduction_outliers")
+    assert outliers.judge_instances(pair).endswith(words)
 
 
-def test_small_landscapes_with_k_4_are_easy_for_all_algorithms_of_the_paper(
-    script: ModuleType,
-) -> None:
+def test_small_landscapes_with_k_4_are_easy_for_boa_and_rbm(script: ModuleType) -> None:
     samples = importlib.import_module("reproduction_samples")
     assert samples.compare_between(4.0, 3.0, 9.0) == 0.5
-    table = [line.split(" | ") for line in samples.write_between() if line.startswith("| 2")]
+    table = [line.split(" | ") for line in samples.write_between() if line[:3] in ("| 2", "| 3")]
     # BOA at 20 bits: 8,185 / √(4,372 · 25,600)
     assert table[0][:2] == ["| 20", "0.77"]
     for column in (1, 2):  # BOA, RBM-EDA
         values = [float(cells[column]) for cells in table]
-        assert max(values[:3]) < 1 < min(values[3:])
+        assert len(values) == 10
+        assert max(values[:3]) < min(values[3:])
