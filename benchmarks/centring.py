@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from readings import BITS, MASKS, ORDER, POPULATION, RESULTS, SETTINGS
 
 import harmonium as hm
-from harmonium.algorithms.population import PopulationSearch
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.blas import one_blas_thread
 from harmonium.models import MODELS
 from harmonium.models.rbm import RBM, FittedRBM
+from harmonium.search.population import PopulationSearch
 
 FILE = RESULTS / "centring.jsonl"
 GENERATIONS, SEEDS = 5, 20

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import harmonium as hm
-from harmonium.algorithms import ALGORITHMS
 from harmonium.models import MODELS
+from harmonium.search import ALGORITHMS
 
 PROBLEM = hm.NK(length=100, k=4)
 COSTS = (0.0, 0.05, 0.3)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import harmonium as hm
-from harmonium.bits import Row
+from harmonium.arrays import Row
 
 SEEDS = range(10)
 CALLS = 1000

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import harmonium as hm
-from harmonium.algorithms.population import PopulationSearch
+from harmonium.search.population import PopulationSearch
 from harmonium.studies import read_study
 from harmonium.studies.export import list_rows
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from points import PROBLEMS, RESULTS, name_family, read_number, read_table
 
-from harmonium.algorithms import ALGORITHMS
+from harmonium.search import ALGORITHMS
 from harmonium.studies import Law, Store, Study, StudyResult, load_study, read_study
 from harmonium.studies.driver import walk_study
 from harmonium.studies.export import list_laws, list_rows

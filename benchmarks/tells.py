@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 import harmonium as hm
-from harmonium.bits import Bits, Fitness, Row
+from harmonium.arrays import Bits, Fitness, Row
 
 ROWS = 50_000
 LENGTH = 100

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 
 FAST: dict[str, Any] = {"model": "umda", "seed": 1}
 """A model that takes no time, and a seed."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 
 
 def every_row(length: int) -> Bits:

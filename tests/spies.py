@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.models import UMDA, Fitted, Model
 from harmonium.models.umda import FittedUMDA
 

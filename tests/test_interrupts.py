@@ -91,7 +91,7 @@ sys.meta_path.insert(0, Interrupter())
 """
 
 
-@pytest.mark.parametrize("name", ["numpy", "numba", "rich", "harmonium.algorithms"])
+@pytest.mark.parametrize("name", ["numpy", "numba", "rich", "harmonium.search"])
 def test_ctrl_c_while_the_command_starts_is_one_line(name: str) -> None:
     done = call("--version", before=IMPORTING.format(name=name))
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "harmonium: interrupted\n")

@@ -10,7 +10,7 @@ import pytest
 
 import harmonium as hm
 from harmonium import BOA, EDA, HIFF, NK, RBM, Model, OneMax, PaperRBM, Result, Trap
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 
 PAPER_EVALUATIONS = 33_000  # 5-traps, 40 bits, RBM: figure of the paper's journal version
 

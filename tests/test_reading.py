@@ -8,7 +8,7 @@ import pytest
 
 import harmonium as hm
 from harmonium.files import FileRefusedError, read_regular
-from harmonium.format import escape, one_line
+from harmonium.text import escape, one_line
 from tests.functions import FAST, Calls, weigh
 
 

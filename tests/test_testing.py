@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models import UMDA, Fitted, Interactions, Model
 from harmonium.testing import ContractError, check_model
 

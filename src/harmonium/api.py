@@ -1,16 +1,6 @@
 """The public names, which `harmonium` has as its own."""
 
-from harmonium.algorithms import (
-    ALGORITHMS,
-    EDA,
-    Algorithm,
-    Incremental,
-    PaperTree,
-    Pyramid,
-    Search,
-    Status,
-    Structure,
-)
+from harmonium.learn import Interaction, Polynomial
 from harmonium.models import (
     BMDA,
     BOA,
@@ -48,9 +38,19 @@ from harmonium.problems import (
     load,
 )
 from harmonium.runs import EvaluationError, Result, Runner, Step, Stop, run
-from harmonium.snapshots import CheckpointError, Snapshot
+from harmonium.search import (
+    ALGORITHMS,
+    EDA,
+    Algorithm,
+    Incremental,
+    PaperTree,
+    Pyramid,
+    Search,
+    Status,
+    Structure,
+)
 from harmonium.space import Space
-from harmonium.structure import Interaction, Polynomial
+from harmonium.state import CheckpointError, Snapshot
 from harmonium.studies import Bisect, Family, Grid, Runs, Study, read_study
 
 __all__ = [

@@ -11,9 +11,10 @@ from typing import IO, Annotated, Any, ClassVar, Final
 import numpy as np
 from msgspec import Meta
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.files import write_atomically
-from harmonium.instances import (
+from harmonium.problems import NK, PROBLEMS, FileProblem, Ising, MaxSat, load
+from harmonium.problems.formats import (
     Format,
     Items,
     Landscape,
@@ -24,7 +25,6 @@ from harmonium.instances import (
     write_nk,
     write_qubo,
 )
-from harmonium.problems import NK, PROBLEMS, FileProblem, Ising, MaxSat, load
 from harmonium.specs import Length, Spec, SpecError, make
 
 MAX_NODES: Final = 2_000

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harmonium.algorithms import Algorithm
-from harmonium.bits import Bits, check_bits
+from harmonium.arrays import Bits, check_bits
 from harmonium.clock import TimeUp
 from harmonium.files import fix_outputs
 from harmonium.interrupts import one_interrupt, plain_interrupts
@@ -28,9 +27,10 @@ from harmonium.runs.feasible import check_feasible, read_feasible
 from harmonium.runs.function import FunctionEvaluator, OnError
 from harmonium.runs.log import Log
 from harmonium.runs.noise import NoisyRunner
+from harmonium.search import Algorithm
 from harmonium.seeds import check_seed
 from harmonium.space import Fixed, Groups, Space, SubsetSize, make_space
-from harmonium.variables import Domain, Variables
+from harmonium.space.codec import Domain, Variables
 
 if TYPE_CHECKING:
     from harmonium.progress import Progress

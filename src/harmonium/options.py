@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Pyramid, Structure
 from harmonium.models import BOA, MODELS, UMDA, Model
 from harmonium.runs import Callback, Stop
 from harmonium.runs.calling import count_workers
 from harmonium.runs.function import OnError
+from harmonium.search import ALGORITHMS, EDA, Algorithm, Pyramid, Structure
 from harmonium.space import Fixed, Groups, SubsetSize
-from harmonium.variables import Domain
+from harmonium.space.codec import Domain
 
 MAX_COUNT = 2**63
 """Limit of counts of calls and evaluations: larger numbers cannot be saved."""

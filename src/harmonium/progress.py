@@ -14,8 +14,8 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from harmonium.format import format_time
 from harmonium.runs import Runner
+from harmonium.text import format_time
 
 REDRAW_SECONDS = 0.1
 """Shortest time between two looks at a runner."""

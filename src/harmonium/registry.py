@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from harmonium.files import relative_to
-from harmonium.format import one_line
 from harmonium.interrupts import is_interrupt
 from harmonium.sources import forget, from_sources, has_changed, hash_source, import_source
 from harmonium.specs import (
@@ -27,6 +26,7 @@ from harmonium.specs import (
     make,
     parse_settings,
 )
+from harmonium.text import one_line
 
 S = TypeVar("S", bound=Spec)
 

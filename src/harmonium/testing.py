@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits, check_bits
+from harmonium.arrays import Bits, check_bits
 from harmonium.models import (
     MODELS,
     Fitted,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from harmonium.arrays import Bits
 from harmonium.bench import rbm as bench
 from harmonium.bench.boa import make_trap_rows
 from harmonium.bench.plain import (
@@ -16,7 +17,6 @@ from harmonium.bench.plain import (
     score_network,
 )
 from harmonium.bench.scale import Size
-from harmonium.bits import Bits
 from harmonium.models import BOA
 from harmonium.models.kernels import rbm as kernels
 from harmonium.models.kernels.draws import fork, uniform

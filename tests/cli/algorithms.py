@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.algorithms.documented import DOCUMENTED
+from tests.search.documented import DOCUMENTED
 
 MODULE = (
     DOCUMENTED

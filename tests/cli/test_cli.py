@@ -6,9 +6,9 @@ import subprocess
 import pytest
 
 import harmonium
-from harmonium.algorithms import ALGORITHMS
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
+from harmonium.search import ALGORITHMS
 from tests.cli.commands import COMMAND, assert_refused, call_here
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import assert_refused, call_here
-from tests.instances import ASSETS
+from tests.problems.formats import ASSETS
 
 QUICK = ("--model", "umda", "--population", "40", "--json")
 

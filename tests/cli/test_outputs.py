@@ -10,7 +10,7 @@ import pytest
 
 import harmonium as hm
 from harmonium.reports import write_report
-from harmonium.snapshots import Snapshot
+from harmonium.state import Snapshot
 from harmonium.studies.store import Store, StoreError
 from tests.cli.commands import assert_refused, call, call_here
 from tests.modules import write_module

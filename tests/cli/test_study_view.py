@@ -14,12 +14,12 @@ from rich.console import Console
 from harmonium import BOA, EDA, NK, UMDA, OneMax
 from harmonium.cli.study_tables import count_ends, describe_progress, explain, list_rows
 from harmonium.cli.study_view import View, describe_end, estimate_left
-from harmonium.format import format_duration, format_time, shorten_count
 from harmonium.studies.cases import Case
 from harmonium.studies.driver import Driver
 from harmonium.studies.plans import Bisect, Fixed, Runs, Walk
 from harmonium.studies.store import Outcome
 from harmonium.studies.summary import Row, summarize
+from harmonium.text import format_duration, format_time, shorten_count
 from tests.studies.made import make_case, make_failure, make_outcome
 
 PLAN = Bisect(start=16, max_population=32)

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harmonium import BOA, RBM, UMDA
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models import read_facts, read_interactions, read_linkage, read_weights
 from harmonium.models.kernels.rbm import Machine
 from harmonium.models.neural import CONTEXTS, DOUBLED_ODDS

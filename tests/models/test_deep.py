@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models import DBM, DBN, RBM
 from harmonium.models.dbm import FittedDBM
 from harmonium.models.dbn import FittedDBN

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harmonium import BMDA, ECGA, GA, MIMIC, MRF, PBIL, UMDA, Tree
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models.kernels.mrf import pseudo_likelihood
 from tests.models.kernels.test_mrf import enumerate_probabilities, make_field
 from tests.rows import every_row, random_rows

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 import harmonium as hm
 from harmonium import DAE, DBM, DBN, EDA, HIFF, RBM, UMDA, Helmholtz, Model, OneMax, Trap
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models import Fitted, read_interactions
 from harmonium.models.dae import MIN_EPOCHS, FittedDAE
 from harmonium.models.helmholtz import FittedHelmholtz

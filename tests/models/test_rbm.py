@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models import RBM, PaperRBM
 from harmonium.models.kernels.rbm import Machine
 from harmonium.models.rbm import FittedRBM, _Control

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from harmonium import ECGA, EDA, OneMax, Problem, Trap, run
+from harmonium.arrays import Bits, Fitness
 from harmonium.bench.boa import make_trap_rows
 from harmonium.bench.scale import Size
-from harmonium.bits import Bits, Fitness
 
 UNIVARIATE = ["umda", "pbil"]
 PAIRWISE = ["mimic", "bmda", "tree"]

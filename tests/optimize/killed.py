@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import harmonium as hm
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.runs import runner
 from tests.functions import timeless
 

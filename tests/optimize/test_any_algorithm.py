@@ -14,9 +14,7 @@ from harmonium.registry import importable
 from harmonium.runs import calling as calling_module
 from harmonium.runs import function as function_module
 from harmonium.runs.checkpoint import ExistingCheckpointError
-from harmonium.snapshots import CheckpointError, Snapshot
-from tests.algorithms import one_plus_one
-from tests.algorithms.one_plus_one import OnePlusOne
+from harmonium.state import CheckpointError, Snapshot
 from tests.functions import (
     Calls,
     FakeTime,
@@ -28,6 +26,8 @@ from tests.functions import (
     weigh,
 )
 from tests.modules import write_module
+from tests.search import one_plus_one
+from tests.search.one_plus_one import OnePlusOne
 
 LENGTH = 16
 OPTIMUM = weigh(np.ones(LENGTH))
@@ -36,7 +36,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "default": {},
     "interleaved": {"model": "boa"},
     "population": {"model": "umda", "population": 40},
-    "one-plus-one": {"algorithm": "tests.algorithms.one_plus_one:OnePlusOne"},
+    "one-plus-one": {"algorithm": "tests.search.one_plus_one:OnePlusOne"},
     "one-plus-one object": {"algorithm": OnePlusOne(rate=2)},
 }
 
@@ -355,7 +355,7 @@ def test_a_checkpoint_names_a_custom_algorithm_by_its_path(path: Path) -> None:
         weigh, LENGTH, algorithm=OnePlusOne(2), seed=1, max_calls=50, checkpoint=path
     )
     saved = Snapshot.load(path).facts["algorithm"]
-    assert saved["name"] == "tests.algorithms.one_plus_one:OnePlusOne"
+    assert saved["name"] == "tests.search.one_plus_one:OnePlusOne"
     assert saved["rate"] == 2.0
     assert_same(hm.resume(path, weigh), result)
 

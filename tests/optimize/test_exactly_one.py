@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import harmonium as hm
-from harmonium.bits import Row
+from harmonium.arrays import Row
 from harmonium.models import MODELS
 from harmonium.space import make_space
 from tests.cli.commands import call_here

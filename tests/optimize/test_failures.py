@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from tests.functions import FAST, Calls, Lost, undisturbed, weigh
 
 LENGTH = 20

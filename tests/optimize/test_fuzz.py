@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from tests.functions import FAST, Calls, undisturbed
 from tests.junk import make_junk
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.runs.function import BATCH_HINT, RETURN_HINT, WORST_HINT
 from tests.functions import Inline
 

@@ -43,7 +43,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "pyramid": {"confirmations": 1000},
     "boa": {"model": "boa"},
     "rbm 200": {"model": "rbm", "population": 200},
-    "one-plus-one": {"algorithm": "tests.algorithms.one_plus_one:OnePlusOne", "cache": False},
+    "one-plus-one": {"algorithm": "tests.search.one_plus_one:OnePlusOne", "cache": False},
 }
 
 

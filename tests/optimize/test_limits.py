@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.runs.stopping import MESSAGES, Reason
 from tests.functions import FAST, Calls, FakeTime, Inline, assert_same, undisturbed, weigh
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import harmonium as hm
-from harmonium.snapshots import Snapshot
+from harmonium.state import Snapshot
 from tests.functions import (
     FAST,
     stop_at,

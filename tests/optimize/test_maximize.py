@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.models import MODELS
 from harmonium.runs import trace
 from tests.functions import FAST, Calls, assert_same, weigh

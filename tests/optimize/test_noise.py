@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.runs.noise import MAX_REPEATS, NoisyTally
 from tests.functions import Fragile, assert_same, save_every_step, weigh
 

@@ -159,7 +159,7 @@ def test_every_option_is_documented() -> None:
             assert re.search(rf"^[\w, ]*\b{name}\b[\w, ]* : ", text, re.MULTILINE), name
 
 
-ONE_PLUS_ONE = "tests.algorithms.one_plus_one:OnePlusOne"
+ONE_PLUS_ONE = "tests.search.one_plus_one:OnePlusOne"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium import CheckpointError
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from tests.functions import (
     FAST,
     FakeTime,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.runs.leaders import MAX_LEADERS
 from harmonium.runs.tally import Tally
 from tests.functions import Calls, Fragile, assert_same, save_every_step, weigh

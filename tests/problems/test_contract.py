@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from harmonium import HIFF, NK, Ising, MaxSat, OneMax, Problem, Trap, load
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.problems import PBO, PROBLEMS, ProblemSpec, name_problem, read_structure
-from tests.instances import ASSETS
+from tests.problems.formats import ASSETS
 from tests.rows import every_row, random_rows
 
 # At least one of each, small enough to see all rows.

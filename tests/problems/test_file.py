@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harmonium as hm
-from harmonium.instances import Landscape, Reader, read_nk, write_nk
 from harmonium.problems import PROBLEMS, AnyProblem
+from harmonium.problems.formats import Landscape, Reader, read_nk, write_nk
 from harmonium.registry import importable
 from harmonium.runs import Stop
 from harmonium.specs import SpecError, format_spec, to_key
 from harmonium.studies.trial import Trial, read_trial
-from tests.instances import ASSETS
+from tests.problems.formats import ASSETS
 from tests.rows import every_row
 
 CUT = "3 2\n1 2 5\n2 3 1\n"

@@ -1,7 +1,7 @@
 import pytest
 
 from harmonium import HIFF
-from harmonium.bits import check_bits
+from harmonium.arrays import check_bits
 from harmonium.specs import SpecError
 from tests.rows import every_row, random_rows
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harmonium import NK
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.problems import nk_optimum
 from tests.rows import every_row, random_rows
 

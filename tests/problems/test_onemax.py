@@ -1,7 +1,7 @@
 import pytest
 
 from harmonium import OneMax
-from harmonium.bits import check_bits
+from harmonium.arrays import check_bits
 from harmonium.specs import SpecError
 from tests.rows import random_rows
 

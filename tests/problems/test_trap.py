@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from harmonium import Trap
-from harmonium.bits import check_bits
+from harmonium.arrays import check_bits
 from harmonium.specs import SpecError
 from tests.rows import random_rows
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium import Algorithm, Interactions, Model, Search, Snapshot, Space
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.models import Fitted
 from harmonium.space import as_space
 

@@ -56,7 +56,7 @@ name = "custom"
 plan = "runs"
 models = ["boa"]
 algorithms = [
-  { name = "ea", algorithm = "tests.algorithms.one_plus_one:OnePlusOne:rate=1.0" },
+  { name = "ea", algorithm = "tests.search.one_plus_one:OnePlusOne:rate=1.0" },
   { name = "blocks", algorithm = "eda:model=(tests.reports.customs:Blocks),population=60" },
 ]
 [stop]

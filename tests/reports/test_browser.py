@@ -21,7 +21,6 @@ from harmonium.reports.theme import style_algorithms
 from harmonium.reports.watch import Server
 from harmonium.studies import Store, read_rows
 from harmonium.studies.export import list_rows
-from tests.algorithms.one_plus_one import OnePlusOne
 from tests.reports.customs import Blocks, Steady
 from tests.reports.stores import (
     CUSTOM,
@@ -35,6 +34,7 @@ from tests.reports.stores import (
     fill_store,
     read_csv,
 )
+from tests.search.one_plus_one import OnePlusOne
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

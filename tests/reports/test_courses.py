@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from harmonium import BOA, EDA, RBM, OneMax, Space, Trap, run
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.reports.course_charts import draw_by_evaluations, draw_by_generation, draw_fact
 from harmonium.reports.courses import MAX_POPULATIONS, Course, End, frame_courses
 from harmonium.reports.figures import draw_courses, draw_training
 from harmonium.reports.run_parts import Run
 from harmonium.reports.theme import style_algorithms
 from harmonium.runs.trace import to_columns
-from tests.algorithms.one_plus_one import OnePlusOne, OnePlusOneSearch
+from tests.search.one_plus_one import OnePlusOne, OnePlusOneSearch
 
 TRACE: dict[str, Any] = {
     "step": [0, 1, 2, 3],

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from harmonium import BOA, EDA, OneMax, Trap, maximize, run
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.reports import Learning, write_report, write_result_report, write_run_report
 from harmonium.reports.learned import why_not_scorable
 from harmonium.reports.repeats import repeat_runs
-from tests.algorithms.one_plus_one import OnePlusOne
 from tests.reports.customs import Blocks, Misshapen, Steady, WeightsOnly
 from tests.reports.stores import CUSTOM, Document, fill_store, read_snapshot
+from tests.search.one_plus_one import OnePlusOne
 
 PROBLEM = Trap(length=16, order=4)
 LEARNED = {"figure-learned", "figure-pairs", "figure-weights"}

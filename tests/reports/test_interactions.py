@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import harmonium as hm
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.reports.interactions import MAX_DRAWN_LENGTH, describe, show_interactions
 from harmonium.reports.theme import style_algorithms
 

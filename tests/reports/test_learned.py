@@ -12,9 +12,9 @@ from harmonium import BOA, EDA, HIFF, NK, RBM, UMDA, OneMax, Stop, Trap, run
 from harmonium.reports import learned, repeats
 from harmonium.reports.learned import Learning, Units, mark_pairs
 from harmonium.reports.repeats import Known, choose_runs, repeat_runs
-from tests.algorithms.one_plus_one import OnePlusOne
 from tests.reports.customs import Steady
 from tests.reports.stores import read_snapshot
+from tests.search.one_plus_one import OnePlusOne
 
 NOT_SCORABLE = "onemax is left out: each bit counts alone, so there are no true pairs to find."
 

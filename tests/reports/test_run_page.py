@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harmonium import BOA, EDA, HIFF, NK, RBM, UMDA, OneMax, Result, Trap, run
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.problems import ProblemSpec
 from harmonium.reports import Learning, write_run_report
 from harmonium.reports.run_page import MAX_DRAWN_RUNS, write_run_lead

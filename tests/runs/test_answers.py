@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium import EvaluationError
-from harmonium.bits import Bits, format_bits
+from harmonium.arrays import Bits, format_bits
 from harmonium.runs.answers import evaluate_batch, evaluate_row, read_number, read_numbers
 from harmonium.runs.evaluator import UNKNOWN_WORST
 from harmonium.runs.function import BATCH_HINT, WORST_HINT, FunctionEvaluator

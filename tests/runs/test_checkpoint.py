@@ -9,8 +9,8 @@ import pytest
 import harmonium as hm
 from harmonium.runs import checkpoint as checkpoint_module
 from harmonium.runs.checkpoint import ExistingCheckpointError
-from harmonium.snapshots import CheckpointError, Snapshot
 from harmonium.specs import SpecError
+from harmonium.state import CheckpointError, Snapshot
 from tests.functions import FAST, Calls, Fragile, assert_same, save_every_step, weigh
 
 

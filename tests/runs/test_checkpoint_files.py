@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import harmonium as hm
-from harmonium.snapshots import CheckpointError, Snapshot
+from harmonium.state import CheckpointError, Snapshot
 from tests.functions import FAST, weigh
 
 MAGIC = b"harmonium checkpoint 2\n"

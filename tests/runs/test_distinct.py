@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harmonium import EDA, UMDA, OneMax, Stop, run
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.runs.distinct import Distinct, hash_rows
 from tests.rows import every_row, random_rows
 from tests.spies import SpyProblem

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harmonium import EvaluationError
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.runs.calling import count_workers
 from harmonium.runs.function import FunctionEvaluator
 from tests.functions import Inline, Lost, weigh

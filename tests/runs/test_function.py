@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.runs import calling as calling_module
 from harmonium.runs import function as function_module
 from harmonium.runs.answers import evaluate

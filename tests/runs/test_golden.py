@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import harmonium as hm
-from harmonium.bits import Row, format_bits
+from harmonium.arrays import Row, format_bits
 from harmonium.environment import describe_environment
 
 GOLDEN = json.loads((Path(__file__).parent / "assets" / "golden.json").read_text("utf-8"))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harmonium as hm
-from harmonium.bits import Bits, Fitness, Row
+from harmonium.arrays import Bits, Fitness, Row
 from harmonium.runs.tally import Tally
 from harmonium.runs.trace import MAX_TRACE_ROWS, Improvement, to_columns
 from tests.rows import random_rows

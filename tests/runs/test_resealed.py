@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import harmonium as hm
-from harmonium.snapshots import CheckpointError, Snapshot
+from harmonium.state import CheckpointError, Snapshot
 from tests.functions import assert_same, weigh
 
 LENGTH = 12

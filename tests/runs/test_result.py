@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.bits import format_bits
+from harmonium.arrays import format_bits
 from tests.functions import FAST, Calls, interrupt_after, weigh
 
 LENGTH = 20

@@ -12,12 +12,12 @@ import pytest
 
 from harmonium import EDA, HIFF, NK, UMDA, OneMax, Problem, Result, Runner, Stop, Trap, run
 from harmonium import clock as clock_module
-from harmonium.algorithms.population import PopulationSearch
-from harmonium.bits import Bits, Fitness, format_bits
+from harmonium.arrays import Bits, Fitness, format_bits
 from harmonium.problems import nk_optimum
 from harmonium.runs import runner as runner_module
-from tests.algorithms.one_plus_one import OnePlusOne
-from tests.algorithms.searches import SETTINGS
+from harmonium.search.population import PopulationSearch
+from tests.search.one_plus_one import OnePlusOne
+from tests.search.searches import SETTINGS
 from tests.spies import SpyModel, SpyProblem
 
 SMALL = EDA(UMDA(), population=20)
@@ -357,7 +357,7 @@ def test_an_algorithm_without_generations_has_none_in_its_result() -> None:
     result = run(OneMax(20), OnePlusOne(), seed=1)
     assert (result.solved, result.generations, result.best_found_by) == (True, None, None)
     assert result.best_found_at == result.evaluations
-    assert result.algorithm == "tests.algorithms.one_plus_one:OnePlusOne"
+    assert result.algorithm == "tests.search.one_plus_one:OnePlusOne"
     assert result.label == "OnePlusOne"
     assert {(row.generation, row.population, row.mean) for row in result.trace} == {(None,) * 3}
 

@@ -14,14 +14,14 @@ import pytest
 import harmonium as hm
 from harmonium import BOA, EDA, RBM, UMDA, Algorithm, Result, Runner, Space, Stop
 from harmonium import clock as clock_module
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.clock import PHASES
 from harmonium.runs import Reason
 from harmonium.runs import runner as runner_module
 from harmonium.runs.evaluator import EvaluationError, ProblemEvaluator
 from harmonium.runs.function import FunctionEvaluator
 from harmonium.runs.stopping import MESSAGES, OWN_ENDS
-from tests.algorithms.one_plus_one import OnePlusOne
+from tests.search.one_plus_one import OnePlusOne
 from tests.spies import SpyProblem
 
 LENGTH = 10

@@ -18,7 +18,7 @@ from harmonium.runs.stopping import (
 )
 from harmonium.runs.tally import Tally
 from harmonium.specs import SpecError
-from tests.algorithms.one_plus_one import OnePlusOne
+from tests.search.one_plus_one import OnePlusOne
 
 NEVER: dict[str, None] = {field.name: None for field in fields(Stop)}
 LENGTH = 5

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.runs.tally import Tally
 from tests.rows import random_rows
 

@@ -6,7 +6,7 @@ import pytest
 
 from harmonium import OneMax, Stop, run
 from harmonium.runs.trace import COLUMNS, MAX_TRACE_ROWS, Step, Trace, to_columns
-from tests.algorithms.one_plus_one import OnePlusOne
+from tests.search.one_plus_one import OnePlusOne
 
 
 def make_trace(steps: int) -> Trace:

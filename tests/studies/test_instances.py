@@ -8,7 +8,7 @@ import pytest
 from harmonium import Family, Runs, Study
 from harmonium.studies import load_study
 from harmonium.studies.result import run_study
-from tests.instances import ASSETS
+from tests.problems.formats import ASSETS
 
 TEXT = """
 name = "files"

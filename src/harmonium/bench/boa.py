@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from harmonium.algorithms.selection import select
+from harmonium.arrays import Bits
 from harmonium.bench.peers import Modules
 from harmonium.bench.plain import build_network
 from harmonium.bench.results import Measurement
 from harmonium.bench.scale import Scale, Size
 from harmonium.bench.timing import Action, time_in_turns, time_once
-from harmonium.bits import Bits
 from harmonium.models import BOA
 from harmonium.problems import Trap
+from harmonium.search.selection import select
 
 ORDER = 5
 """Bits in a trap."""

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from harmonium.arrays import Bits
 from harmonium.bench.peers import Modules
 from harmonium.bench.results import Measurement
 from harmonium.bench.scale import Scale
 from harmonium.bench.timing import Action, time_in_turns
-from harmonium.bits import Bits
 from harmonium.problems import ProblemSpec
 
 MIN_MILLION_READS = 20.0

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 
 Numbers = NDArray[np.float64]
 

@@ -8,16 +8,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harmonium.algorithms import Algorithm, Search
+from harmonium.arrays import Bits, Fitness, Row
 from harmonium.bench.peers import Modules
 from harmonium.bench.results import Measurement
 from harmonium.bench.scale import Scale
 from harmonium.bench.timing import Action, repeat, time_once
-from harmonium.bits import Bits, Fitness, Row
 from harmonium.optimize import maximize
 from harmonium.runs import Result, default_stop, run
-from harmonium.snapshots import Snapshot
+from harmonium.search import Algorithm, Search
 from harmonium.space import Space, as_space
+from harmonium.state import Snapshot
 
 LENGTH = 100
 MAX_MICROSECONDS = 10.0

@@ -9,13 +9,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.algorithms import EDA
 from harmonium.bench.peers import Modules
 from harmonium.bench.results import Measurement, Solving
 from harmonium.bench.scale import Scale, Task
 from harmonium.models import BOA, RBM, Model
 from harmonium.problems import ProblemSpec
 from harmonium.runs import compile_kernels, is_solved, run
+from harmonium.search import EDA
 
 MODELS: Final[tuple[Model, ...]] = (RBM(), BOA())
 GOMEA = "gomea, row by row"

@@ -16,7 +16,6 @@ from harmonium.cli.solve import make_algorithms, select_given
 from harmonium.cli.study_tables import show_study
 from harmonium.cli.terminal import output
 from harmonium.clock import PHASES
-from harmonium.format import format_seconds
 from harmonium.registry import importable
 from harmonium.specs import SpecError, parse_scalar, split_commas
 from harmonium.studies import Bisect, Grid, Row, Runs, Study
@@ -25,6 +24,7 @@ from harmonium.studies.export import list_comparisons, list_rows
 from harmonium.studies.plans import MIN_POPULATION, StudyPlan
 from harmonium.studies.prose import format_estimate
 from harmonium.studies.summary import Metric
+from harmonium.text import format_seconds
 
 ModelListOption = Annotated[
     str | None,

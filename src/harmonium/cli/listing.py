@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from rich.table import Table
 
-from harmonium.algorithms import ALGORITHMS
 from harmonium.cli.terminal import output
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
 from harmonium.registry import Registry
+from harmonium.search import ALGORITHMS
 from harmonium.specs import FieldInfo, Spec, describe_fields
 
 REGISTRIES: Final[dict[str, Registry[Any]]] = {

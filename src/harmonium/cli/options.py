@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from harmonium.extras import find_missing, missing_error
-from harmonium.instances import FORMATS
+from harmonium.problems.formats import FORMATS
 from harmonium.specs import SpecError
 from harmonium.studies.engines import ENGINES
 

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harmonium.bits import format_bits
+from harmonium.arrays import format_bits
 from harmonium.clock import PHASES
-from harmonium.format import format_duration
 from harmonium.runs import Result
 from harmonium.runs.explain import describe_optimality
+from harmonium.text import format_duration
 
 Column = tuple[str, Callable[[Result], str | None]]
 """The name of a column, and the text of its cells; none where a result has no value."""

@@ -6,18 +6,18 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm, Structure
 from harmonium.cli import options as o
 from harmonium.cli.logs import LogsOption, check_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
 from harmonium.files import resolve, writes_over
-from harmonium.instances import SUFFIXES
 from harmonium.interrupts import plain_interrupts
 from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
+from harmonium.problems.formats import SUFFIXES
 from harmonium.progress import Progress
 from harmonium.registry import find_object, importable
 from harmonium.runs import Result, Runner, Stop, compile_kernels, default_stop, run
+from harmonium.search import ALGORITHMS, EDA, Algorithm, Structure
 from harmonium.specs import SpecError, format_spec, parse_scalar
 from harmonium.studies.making import MAX_TRIALS
 

@@ -16,7 +16,6 @@ from harmonium.cli.study_tables import describe_progress, show_failures, show_st
 from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.files import open_at_once, write_atomically
-from harmonium.format import escape
 from harmonium.interrupts import ends_as_interrupts
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
@@ -37,6 +36,7 @@ from harmonium.studies.summary import Row, summarize
 from harmonium.studies.tables import write_csv, write_json
 from harmonium.studies.trajectories import read_trajectories
 from harmonium.studies.trust import list_modules
+from harmonium.text import escape
 
 TrustOption = Annotated[
     bool,

@@ -9,7 +9,6 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from harmonium.format import format_count, format_seconds
 from harmonium.studies.comparisons import Comparison, compare_rows
 from harmonium.studies.export import flatten
 from harmonium.studies.index import name_state
@@ -27,6 +26,7 @@ from harmonium.studies.scaling import Law, find_crossings, find_prices, fit_laws
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study
 from harmonium.studies.summary import Metric, Row
+from harmonium.text import format_count, format_seconds
 
 
 def show_study(

@@ -12,8 +12,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 import harmonium
-from harmonium.format import escape, one_line
 from harmonium.specs import SpecError
+from harmonium.text import escape, one_line
 
 PACKAGE = Path(harmonium.__file__).parent
 

@@ -6,7 +6,7 @@ import dimod
 import numpy as np
 from scipy.sparse import csr_array
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.optimize import maximize
 from harmonium.problems import Structure
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harmonium.format import one_line
 from harmonium.problems import AnyProblem, Problem
 from harmonium.runs import Result
 from harmonium.studies import Trajectory
+from harmonium.text import one_line
 from harmonium.version import __version__
 
 

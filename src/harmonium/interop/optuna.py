@@ -11,10 +11,10 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from harmonium.algorithms import ALGORITHMS, Algorithm, Search
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
+from harmonium.search import ALGORITHMS, Algorithm, Search
 from harmonium.space import make_space
-from harmonium.variables import Variables
+from harmonium.space.codec import Variables
 
 MAX_REPEATS = 1000
 """Known rows in a row after which a known one is suggested again."""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model
 from harmonium.models.forest import FittedForest

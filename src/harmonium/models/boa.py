@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model, Replacement
 from harmonium.models.kernels import boa as kernels

@@ -9,7 +9,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import dae as kernels

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels.rbm import draw_hidden, draw_visible
@@ -24,7 +24,7 @@ from harmonium.models.neural import (
 )
 from harmonium.models.rbm import RBM, FittedRBM
 from harmonium.seeds import draw_key
-from harmonium.snapshots import Snapshot
+from harmonium.state import Snapshot
 
 
 @dataclass(frozen=True)

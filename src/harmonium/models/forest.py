@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models.base import Interactions
 from harmonium.models.kernels import boa, pairs
 from harmonium.models.kernels.pairs import PairCounts

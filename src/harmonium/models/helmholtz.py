@@ -9,7 +9,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import helmholtz as kernels
@@ -33,7 +33,7 @@ from harmonium.models.neural import (
     find_linked_bits,
 )
 from harmonium.seeds import draw_key
-from harmonium.snapshots import Snapshot
+from harmonium.state import Snapshot
 
 
 @dataclass(frozen=True)

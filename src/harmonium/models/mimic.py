@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model
 from harmonium.models.forest import FittedForest

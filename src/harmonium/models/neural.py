@@ -8,11 +8,11 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models.base import Matrix
 from harmonium.models.kernels.layers import Floats
 from harmonium.models.kernels.rbm import Machine
-from harmonium.snapshots import Snapshot
+from harmonium.state import Snapshot
 
 CONTEXTS = 16
 """Parents over which a log odds ratio is averaged; 256 would change recall by at most 0.1."""

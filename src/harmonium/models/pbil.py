@@ -8,10 +8,10 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models.base import Fitted, Model
 from harmonium.models.umda import FittedUMDA
-from harmonium.snapshots import Snapshot
+from harmonium.state import Snapshot
 
 
 @dataclass(frozen=True)

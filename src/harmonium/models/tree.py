@@ -8,13 +8,13 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model
 from harmonium.models.forest import FittedForest
 from harmonium.models.kernels import pairs
 from harmonium.models.kernels.pairs import PairCounts
-from harmonium.snapshots import Snapshot
+from harmonium.state import Snapshot
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harmonium.bits import Bits, Fitness, check_bits
+from harmonium.arrays import Bits, Fitness, check_bits
 from harmonium.problems.base import Structure
 
 Indices = NDArray[np.int64]

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harmonium.bits import Bits, Fitness, check_bits
+from harmonium.arrays import Bits, Fitness, check_bits
 from harmonium.specs import Length, Spec
 
 Structure = tuple[tuple[int, ...], ...]

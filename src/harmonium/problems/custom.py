@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.interrupts import is_interrupt
 from harmonium.problems.base import Problem, Structure
 from harmonium.sources import hash_source

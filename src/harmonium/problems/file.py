@@ -8,9 +8,11 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.files import FileRefusedError, read_regular, resolve
-from harmonium.instances import (
+from harmonium.problems.arrays import ArrayProblem
+from harmonium.problems.base import ProblemSpec, Structure
+from harmonium.problems.formats import (
     MAX_BYTES,
     Format,
     Reader,
@@ -23,8 +25,6 @@ from harmonium.instances import (
     read_qubo,
     read_setcover,
 )
-from harmonium.problems.arrays import ArrayProblem
-from harmonium.problems.base import ProblemSpec, Structure
 from harmonium.problems.knapsack import Infeasible, Knapsack
 from harmonium.problems.landscape import TabledNK
 from harmonium.problems.maxcut import MaxCut

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.problems.base import ProblemSpec, Structure
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.base import ProblemSpec, Structure
 from harmonium.specs import Length

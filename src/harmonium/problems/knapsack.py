@@ -4,11 +4,11 @@ from typing import Literal
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
-from harmonium.instances import Items
+from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.arrays import ArrayProblem, Indices, Reals
 from harmonium.problems.base import Structure
+from harmonium.problems.formats import Items
 from harmonium.problems.quadratic import sum_chosen
 
 Infeasible = Literal["penalty", "repair"]

@@ -5,11 +5,11 @@ from typing import Final
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
-from harmonium.instances import Landscape
+from harmonium.arrays import Bits, Fitness
 from harmonium.problems import nk_optimum
 from harmonium.problems.arrays import ArrayProblem
 from harmonium.problems.base import Structure
+from harmonium.problems.formats import Landscape
 from harmonium.problems.nk import sum_components
 
 MAX_SOLVED_LENGTH: Final = 200

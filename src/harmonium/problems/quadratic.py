@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.arrays import Indices, Reals
 

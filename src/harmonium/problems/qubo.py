@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from harmonium.bits import Bits, Fitness
-from harmonium.instances import Pairs
+from harmonium.arrays import Bits, Fitness
 from harmonium.problems.arrays import ArrayProblem, list_pairs
 from harmonium.problems.base import Structure
+from harmonium.problems.formats import Pairs
 from harmonium.problems.quadratic import sum_both, sum_single
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits, Fitness
-from harmonium.instances import Formula
+from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.arrays import ArrayProblem, Indices, Reals, list_groups
 from harmonium.problems.base import Structure
+from harmonium.problems.formats import Formula
 
 _ALL_ROWS = np.uint64(2**64 - 1)
 _ONE = np.uint64(1)

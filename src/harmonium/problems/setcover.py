@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
-from harmonium.instances import Cover
+from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.arrays import ArrayProblem, Indices, Reals, list_groups
 from harmonium.problems.base import Structure
+from harmonium.problems.formats import Cover
 from harmonium.problems.knapsack import Infeasible
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
-from harmonium.instances import Pairs
+from harmonium.arrays import Bits, Fitness
 from harmonium.problems.arrays import ArrayProblem, list_pairs
 from harmonium.problems.base import Structure
+from harmonium.problems.formats import Pairs
 from harmonium.problems.quadratic import sum_different, sum_single
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 import altair as alt
 import numpy as np
 
-from harmonium.format import format_count
 from harmonium.reports.charts import (
     SHOWN,
     Chart,
@@ -22,6 +21,7 @@ from harmonium.reports.curves import thin_out
 from harmonium.reports.theme import Styles
 from harmonium.studies.performance import Ecdf, FixedBudget, FixedTarget, Steps
 from harmonium.studies.profiles import Profile
+from harmonium.text import format_count
 
 MAX_STEPS: Final = 200
 """Steps of a line; more are thinned out, which moves it by at most half a per cent."""

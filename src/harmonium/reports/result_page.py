@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harmonium.bits import format_bits
+from harmonium.arrays import format_bits
 from harmonium.reports.figures import draw_convergence, draw_time, draw_training
 from harmonium.reports.interactions import show_interactions
 from harmonium.reports.page import Page, Section, format_time, name_file, render, write_page

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from harmonium.bits import format_bits
+from harmonium.arrays import format_bits
 from harmonium.problems import Problem
 from harmonium.reports.figures import (
     Figure,

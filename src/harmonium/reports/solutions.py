@@ -5,12 +5,12 @@ from math import hypot
 
 import numpy as np
 
-from harmonium.format import format_count
 from harmonium.reports.page import Section
 from harmonium.reports.tables import Cell, Column, Table
 from harmonium.reports.values import describe_common_values, tabulate_values
 from harmonium.runs import Result
 from harmonium.runs.leaders import Solution
+from harmonium.text import format_count
 
 MAX_LISTED_BITS = 30
 """Bits, or ranges of them, that a sentence or a cell lists."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from harmonium.format import format_count
 from harmonium.problems import PROBLEMS
+from harmonium.text import format_count
 
 _NAMES: Final = {
     "onemax": "OneMax",

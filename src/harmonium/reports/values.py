@@ -1,9 +1,9 @@
 """The best values of variables that are not bits, as tables and sentences."""
 
-from harmonium.format import format_count
 from harmonium.reports.tables import Cell, Column, Table
 from harmonium.runs import Result
-from harmonium.variables import Variables
+from harmonium.space.codec import Variables
+from harmonium.text import format_count
 
 
 def tabulate_best(result: Result, variables: Variables) -> Table:

@@ -2,7 +2,6 @@
 
 import secrets
 
-from harmonium.algorithms import Algorithm
 from harmonium.problems import Problem, check_problem, find_repair
 from harmonium.runs.compiling import compile_kernels
 from harmonium.runs.evaluator import EvaluationError, ProblemEvaluator
@@ -10,6 +9,7 @@ from harmonium.runs.result import Result
 from harmonium.runs.runner import Callback, Runner
 from harmonium.runs.stopping import Reason, Stop, default_stop, is_solved
 from harmonium.runs.trace import Step
+from harmonium.search import Algorithm
 from harmonium.seeds import check_seed
 from harmonium.space import Space
 

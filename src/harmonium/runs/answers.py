@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harmonium import variables
-from harmonium.bits import Bits, Fitness, Row
-from harmonium.format import one_line
+from harmonium.arrays import Bits, Fitness, Row
 from harmonium.interrupts import end_fork, is_interrupt
 from harmonium.runs import command
+from harmonium.space import codec as variables
+from harmonium.text import one_line
 
 Function = Callable[[Any], Any]
 

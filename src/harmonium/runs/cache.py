@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 
 MAX_CACHE_BYTES = 150_000_000
 

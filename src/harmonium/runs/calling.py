@@ -11,11 +11,11 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import TimeUp
-from harmonium.format import one_line
 from harmonium.runs.answers import Function, evaluate
 from harmonium.runs.evaluator import EvaluationError
+from harmonium.text import one_line
 from harmonium.warn import warn
 
 MAX_BITS_PER_CALL: Final = 8_000_000

@@ -9,8 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from harmonium.algorithms import ALGORITHMS
-from harmonium.format import one_line
 from harmonium.registry import check_findable
 from harmonium.runs.distinct import Distinct
 from harmonium.runs.feasible import read_feasible
@@ -21,10 +19,12 @@ from harmonium.runs.runner import Runner
 from harmonium.runs.schema import check_structure
 from harmonium.runs.stopping import Reason, Stop
 from harmonium.runs.trace import Improvement, Step, Trace
-from harmonium.snapshots import CheckpointError, Snapshot
+from harmonium.search import ALGORITHMS
 from harmonium.space import Space
+from harmonium.space.codec import read_plain
 from harmonium.specs import SpecError, from_dict
-from harmonium.variables import read_plain
+from harmonium.state import CheckpointError, Snapshot
+from harmonium.text import one_line
 
 _EVALUATOR_OPTIONS = ("batch", "sign", "cached", "on_error")
 _EVALUATOR_COUNTS = ("calls", "failures", "infeasible", "seconds", "elapsed", "name")

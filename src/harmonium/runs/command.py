@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO
 
-from harmonium.bits import Bits
-from harmonium.format import one_line
+from harmonium.arrays import Bits
 from harmonium.interrupts import continue_stopped
 from harmonium.specs import SpecError
+from harmonium.text import one_line
 
 MAX_OUTPUT_BYTES = 10_000_000
 """Output of one kind after which a program is ended: it was to print a number."""

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from harmonium.algorithms import Algorithm
 from harmonium.jit import take_remark
 from harmonium.problems import Problem, compile_problem
 from harmonium.runs.distinct import hash_rows
+from harmonium.search import Algorithm
 from harmonium.warn import warn
 
 

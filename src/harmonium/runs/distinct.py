@@ -6,7 +6,7 @@ Two of a million different rows share a hash, and count as one, with probability
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.jit import jit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

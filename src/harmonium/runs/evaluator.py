@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits, Fitness, Row, check_fitness
+from harmonium.arrays import Bits, Fitness, Row, check_fitness
 from harmonium.interrupts import end_fork
 from harmonium.problems import Problem, name_problem, read_bound
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import is_solved
-from harmonium.variables import Variables
+from harmonium.space.codec import Variables
 
 UNKNOWN_WORST: Final = -1e300
 """Fitness of a failed row as long as no row has a value; it never counts as the best."""

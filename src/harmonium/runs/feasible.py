@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from harmonium.bits import Bits, format_bits
+from harmonium.arrays import Bits, format_bits
 from harmonium.runs.answers import Failure, evaluate_row
 from harmonium.runs.evaluator import EvaluationError
 from harmonium.space import Feasible, Space
-from harmonium.variables import NamedFunction, Variables
+from harmonium.space.codec import NamedFunction, Variables
 
 
 def read_feasible(

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.clock import TimeUp
 from harmonium.problems import read_bound
 from harmonium.runs.answers import (
@@ -27,7 +27,7 @@ from harmonium.runs.calling import Caller, warn_of_overhead
 from harmonium.runs.evaluator import UNKNOWN_WORST, EvaluationError, Evaluator, Unfinished
 from harmonium.runs.feasible import name_bits
 from harmonium.space import Feasible
-from harmonium.variables import NamedFunction, Variables
+from harmonium.space.codec import NamedFunction, Variables
 
 OnError = Literal["raise", "worst"]
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness, Row, format_bits
-from harmonium.snapshots import CheckpointError, Snapshot
+from harmonium.arrays import Bits, Fitness, Row, format_bits
+from harmonium.state import CheckpointError, Snapshot
 
 MAX_LEADERS = 10
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.clock import TimeUp
 from harmonium.runs.leaders import MAX_LEADERS, Leader
 from harmonium.runs.runner import Runner

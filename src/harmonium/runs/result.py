@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.algorithms import Learned
-from harmonium.bits import Bits, Row, format_bits
+from harmonium.arrays import Bits, Row, format_bits
 from harmonium.clock import Phase
+from harmonium.learn import Interaction, Polynomial
 from harmonium.runs.explain import advise, describe_course, describe_optimality
 from harmonium.runs.leaders import Solution
 from harmonium.runs.stopping import Reason
 from harmonium.runs.trace import Improvement, Step
-from harmonium.structure import Interaction, Polynomial
-from harmonium.variables import Variables
+from harmonium.search import Learned
+from harmonium.space.codec import Variables
 
 MAX_SHOWN_BITS = 200
 

@@ -12,8 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from harmonium.algorithms import Algorithm, Search, Status
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.clock import TimeUp
 from harmonium.interrupts import end_fork, plain_interrupts
 from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite, replace_failures
@@ -22,6 +21,7 @@ from harmonium.runs.result import Result
 from harmonium.runs.stopping import MESSAGES, OWN_ENDS, Reason, Stop, is_solved
 from harmonium.runs.tally import Tally
 from harmonium.runs.trace import Step, Trace
+from harmonium.search import Algorithm, Search, Status
 from harmonium.space import Space
 
 QUICK_STEP = 1e-4

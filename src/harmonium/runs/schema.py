@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Meta
 
 from harmonium.runs.stopping import Reason
-from harmonium.snapshots import CheckpointError, Snapshot
-from harmonium.variables import read_plain
+from harmonium.space.codec import read_plain
+from harmonium.state import CheckpointError, Snapshot
 
 Number = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]

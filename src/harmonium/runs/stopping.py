@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from harmonium.algorithms import Algorithm, Status
 from harmonium.runs.tally import Tally
+from harmonium.search import Algorithm, Status
 from harmonium.specs import Spec
 
 Reason = Literal[

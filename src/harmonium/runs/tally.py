@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from harmonium.bits import Bits, Fitness
+from harmonium.arrays import Bits, Fitness
 from harmonium.runs.distinct import Distinct
 from harmonium.runs.leaders import Leaders, Solution
 from harmonium.runs.trace import Improvement
-from harmonium.snapshots import CheckpointError, Snapshot
+from harmonium.state import CheckpointError, Snapshot
 
 
 @dataclass

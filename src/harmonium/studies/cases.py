@@ -4,9 +4,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from harmonium.algorithms import Algorithm
 from harmonium.problems import AnyProblem
 from harmonium.runs import Stop
+from harmonium.search import Algorithm
 from harmonium.studies.store import Outcome
 from harmonium.studies.trial import Trial, Trials
 

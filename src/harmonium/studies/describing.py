@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from harmonium.algorithms import ALGORITHMS
 from harmonium.models import MODELS
 from harmonium.registry import Registry
+from harmonium.search import ALGORITHMS
 from harmonium.specs import SpecError, format_scalar
 
 Plain = dict[str, Any]

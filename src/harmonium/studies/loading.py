@@ -9,11 +9,11 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from harmonium.algorithms import EDA, Algorithm
 from harmonium.files import FileRefusedError, read_regular
 from harmonium.models import MODELS
 from harmonium.problems import FileProblem
 from harmonium.registry import importable
+from harmonium.search import EDA, Algorithm
 from harmonium.specs import SpecError, format_spec, make
 from harmonium.studies.families import Family, Place, StudyError
 from harmonium.studies.naming import MAX_NAME_LENGTH, parse_algorithm

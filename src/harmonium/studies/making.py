@@ -5,10 +5,10 @@ from dataclasses import MISSING, fields, replace
 from functools import partial
 from typing import Any
 
-from harmonium.algorithms import Algorithm
 from harmonium.interrupts import is_interrupt
 from harmonium.problems import PROBLEMS, AnyProblem
 from harmonium.runs import Stop, default_stop
+from harmonium.search import Algorithm
 from harmonium.specs import SpecError
 from harmonium.studies.cases import Case
 from harmonium.studies.families import Family, Place, StudyError, locate

@@ -5,9 +5,9 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from harmonium.algorithms import ALGORITHMS, EDA, Algorithm
 from harmonium.models import MODELS
 from harmonium.registry import find_object
+from harmonium.search import ALGORITHMS, EDA, Algorithm
 from harmonium.specs import Spec, SpecError, identify, read_source
 from harmonium.studies.families import Place, StudyError, locate
 

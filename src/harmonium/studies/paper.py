@@ -11,9 +11,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-from harmonium.algorithms import EDA, Algorithm, PaperTree
 from harmonium.models import BOA, PaperRBM
 from harmonium.problems import AnyProblem
+from harmonium.search import EDA, Algorithm, PaperTree
 from harmonium.studies.summary import Metric
 
 # Family: exponents of n for evaluations of BOA and RBM, then for CPU time of BOA and RBM.

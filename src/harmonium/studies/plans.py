@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
-from harmonium.algorithms import Algorithm
+from harmonium.search import Algorithm
 from harmonium.specs import Spec
 from harmonium.studies.cases import Attempt, Attempts, Case, Found, Measured
 from harmonium.studies.store import Outcome

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable, Sequence
 
-from harmonium.format import format_count, format_duration, format_seconds
 from harmonium.studies.comparisons import Comparison
 from harmonium.studies.scaling import Crossing, Price
 from harmonium.studies.summary import Estimate
+from harmonium.text import format_count, format_duration, format_seconds
 
 __all__ = [
     "choose_comparisons",

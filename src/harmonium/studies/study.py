@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from harmonium.algorithms import ALGORITHMS, Algorithm
 from harmonium.registry import importable
 from harmonium.runs import Stop
+from harmonium.search import ALGORITHMS, Algorithm
 from harmonium.specs import from_dict, make
 from harmonium.studies.cases import Case
 from harmonium.studies.families import Family, StudyError, locate

@@ -8,8 +8,8 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from harmonium.algorithms import Algorithm
 from harmonium.problems import AnyProblem
+from harmonium.search import Algorithm
 from harmonium.studies.intervals import Values, find_mean_interval, find_total_ratio_interval
 from harmonium.studies.plans import Fixed, Measured, State, Walk
 from harmonium.studies.store import Outcome

@@ -6,7 +6,7 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
-from harmonium.format import escape
+from harmonium.text import escape
 
 Plain = dict[str, Any]
 

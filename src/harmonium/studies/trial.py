@@ -20,7 +20,6 @@ from typing import Any, Literal, overload
 
 import msgspec
 
-from harmonium.algorithms import ALGORITHMS, Algorithm
 from harmonium.blas import one_blas_thread
 from harmonium.environment import describe_environment
 from harmonium.interrupts import end_fork, is_interrupt
@@ -28,6 +27,7 @@ from harmonium.problems import PROBLEMS, AnyProblem, name_problem
 from harmonium.registry import importable
 from harmonium.runs import Result, Stop, run
 from harmonium.runs.trace import to_columns
+from harmonium.search import ALGORITHMS, Algorithm
 from harmonium.specs import Spec, SpecError, from_dict, to_json
 
 VERSION = 4

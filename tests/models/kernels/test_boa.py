@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models.kernels import boa as kernels
 
 KEY = np.uint64(20260102)

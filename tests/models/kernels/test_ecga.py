@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models.kernels import ecga
 from tests.models.kernels.test_boa import noisy_blocks
 from tests.rows import random_rows

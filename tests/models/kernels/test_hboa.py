@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import TimeUp
 from harmonium.models.kernels import hboa as kernels
 from tests.rows import random_rows

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models.forest import FittedForest
 from harmonium.models.kernels import pairs
 from harmonium.models.kernels.pairs import Indices, Numbers

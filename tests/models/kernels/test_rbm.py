@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.models.kernels import rbm as kernels
 from harmonium.models.kernels.layers import Floats, activate, draw
 from harmonium.models.kernels.rbm import Machine, Rule

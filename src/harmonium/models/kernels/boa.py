@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.bits import Bits
+from harmonium.arrays import Bits
 from harmonium.clock import Check, no_check
 from harmonium.jit import jit, jit_fast
 from harmonium.models.kernels.draws import fork, uniform

@@ -1,0 +1,172 @@
+"""What a search has seen: rows with their fitness, and the effects of single bits.
+
+The effect of bit i in row x is f(x with bit i on) − f(x with bit i off). It depends on another bit
+only if the two interact.
+"""
+
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from harmonium.arrays import Bits, Fitness
+from harmonium.state import Snapshot
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+Count = Annotated[int, Meta(ge=0)]
+
+
+class Rows:
+    """Rows and their fitness, in the order in which they came."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+        self.count = 0
+        self._bits = [np.empty((0, length), dtype=np.uint8)]
+        self._fitness = [np.empty(0)]
+        self._low, self._high = np.inf, -np.inf
+
+    @property
+    def spread(self) -> float:
+        """Largest fitness minus smallest, 0 without rows."""
+        return max(0.0, self._high - self._low)
+
+    @property
+    def bits(self) -> Bits:
+        """(count, length)."""
+        self._bits = [np.concatenate(self._bits)]
+        return self._bits[0]
+
+    @property
+    def fitness(self) -> Fitness:
+        """(count,)."""
+        self._fitness = [np.concatenate(self._fitness)]
+        return self._fitness[0]
+
+    def add(self, bits: Bits, fitness: Fitness) -> None:
+        """Add rows; the arrays are kept, and must not change."""
+        self._bits.append(bits)
+        self._fitness.append(fitness)
+        values = fitness.tolist()
+        self._low, self._high = min([self._low, *values]), max([self._high, *values])
+        self.count += len(bits)
+
+    def save(self) -> Snapshot:
+        """Return the state."""
+        return Snapshot({}, {"bits": self.bits, "fitness": self.fitness})
+
+    @classmethod
+    def load(cls, length: int, snapshot: Snapshot) -> "Rows":
+        """Return the rows that `save` was called of."""
+        rows = cls(length)
+        fitness = snapshot.array("fitness", "float64", (None,))
+        rows.add(snapshot.bits("bits", (len(fitness), length)), fitness)
+        return rows
+
+
+class Effects:
+    """Measured effects, in the order in which they came."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+        """Number of bits."""
+        self._rows = np.empty((0, length), dtype=np.uint8)
+        self._which = np.empty(0, dtype=np.int64)
+        self._values = np.empty(0)
+        self._pending: list[tuple[Bits, Bits, Numbers]] = []
+        """Changes that were added and not looked at yet: they come in small pieces."""
+
+    @property
+    def count(self) -> int:
+        """Number of effects."""
+        return len(self.which)
+
+    @property
+    def rows(self) -> Bits:
+        """The rows in which they were measured: (count, length)."""
+        self._look()
+        return self._rows
+
+    @property
+    def values(self) -> Numbers:
+        """The effects: (count,)."""
+        self._look()
+        return self._values
+
+    @property
+    def which(self) -> Integers:
+        """The bits whose effect was measured: (count,)."""
+        self._look()
+        return self._which
+
+    def add(self, before: Bits, after: Bits, changes: Numbers) -> None:
+        """Add rows before and after a change, and the changes of the fitness.
+
+        Those in which not exactly one bit has changed tell no effect, and are left out. The arrays
+        are kept, and must not change.
+        """
+        self._pending.append((before, after, changes))
+
+    def _look(self) -> None:
+        """Take over the effects among the pending changes."""
+        if not self._pending:
+            return
+        before, after, changes = map(np.concatenate, zip(*self._pending, strict=True))
+        self._pending = []
+        flipped = before ^ after
+        single = np.count_nonzero(flipped, axis=1) == 1
+        rows, which = before[single], flipped[single].argmax(axis=1)
+        signs = 1.0 - 2.0 * rows[np.arange(len(rows)), which]
+        self._rows = np.concatenate([self._rows, rows])
+        self._which = np.concatenate([self._which, which])
+        self._values = np.concatenate([self._values, changes[single] * signs])
+
+    def count_distinct(self, tolerance: float) -> float:
+        """Return the share of bits whose first effect differs from those of all other bits.
+
+        Bits without an effect do not count.
+        """
+        _, first = np.unique(self.which, return_index=True)
+        sizes = np.sort(np.abs(self.values[first]))
+        sizes = sizes[sizes > tolerance]
+        return (1 + int((np.diff(sizes) > tolerance).sum())) / max(1, len(sizes))
+
+    def find_constant(self, tolerance: float) -> NDArray[np.bool_]:
+        """Return which bits had the same effect at first and at last: (length,)."""
+        first, last = np.full(self.length, np.nan), np.full(self.length, np.nan)
+        last[self.which] = self.values  # of several values the last is kept
+        first[self.which[::-1]] = self.values[::-1]
+        return np.asarray(np.abs(last - first) <= tolerance)
+
+    def estimate_share(self, tolerance: float) -> tuple[float, int]:
+        """Estimate which share of the pairs of bits interact, and return how much it rests on.
+
+        Of two effects of the same bit, one after the other, with one to four other bits changed in
+        between, the second differs if one of those interacts with the bit.
+        """
+        order = np.argsort(self.which, kind="stable")
+        which, rows, values = self.which[order], self.rows[order], self.values[order]
+        rows[np.arange(len(rows)), which] = 0  # the bit itself does not count
+        changed = (rows[1:] != rows[:-1]).sum(axis=1)
+        chosen = (which[1:] == which[:-1]) & (changed >= 1) & (changed <= 4)
+        if not chosen.any():
+            return 0.0, 0
+        same = np.abs(np.diff(values)[chosen]) <= tolerance
+        share = 1.0 - float(same.mean()) ** (1.0 / float(changed[chosen].mean()))
+        return share, len(same)
+
+    def save(self) -> Snapshot:
+        """Return the state."""
+        return Snapshot({}, {"bits": self.rows, "fitness": self.values, "which": self.which})
+
+    @classmethod
+    def load(cls, length: int, snapshot: Snapshot) -> "Effects":
+        """Return the effects that `save` was called of."""
+        effects = cls(length)
+        effects._values = snapshot.array("fitness", "float64", (None,))
+        count = len(effects._values)
+        effects._rows = snapshot.bits("bits", (count, length))
+        effects._which = snapshot.array("which", "int64", (count,), below=length)
+        return effects

@@ -1,0 +1,157 @@
+"""A Gaussian process over tables: what is known of a function of values and pairs of values.
+
+Every entry of every table is normal and independent before anything is seen. The rows seen decide
+the entries as far as they can: the covariance of two rows counts the variables and pairs in which
+they agree. A sample of the process is a whole function that agrees with all rows seen (drawn by
+Matheron's rule: draw tables, then correct them by what they get wrong), so that the best row of a
+sample is either good or tells something.
+"""
+
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+
+from harmonium.learn.records import Integers, Numbers
+from harmonium.learn.tables import Pair, Tables
+
+JITTER = 1e-8
+"""Added to variances: rows that are decided by others would have none."""
+
+REFINEMENTS = 2
+"""How often the mean is corrected by what it gets wrong, which takes the jitter out of it."""
+
+
+def _solve(factor: Numbers, right: Numbers, transposed: bool = False) -> Numbers:
+    """Solve a lower triangular system, or its transpose."""
+    which: Literal[0, 1] = 1 if transposed else 0
+    solution: Numbers = solve_triangular(factor, right, which, lower=True, check_finite=False)
+    return solution
+
+
+class Surrogate:
+    """What rows tell of the tables of a function.
+
+    Parameters
+    ----------
+    sizes : array of int
+        Number of values of each variable.
+    pairs : list of pairs
+        The pairs of variables that interact, the lower number first.
+    """
+
+    def __init__(self, sizes: Integers, pairs: list[Pair]) -> None:
+        self.sizes, self.pairs = sizes, pairs
+        self.values = np.empty((0, len(sizes)), dtype=np.int64)
+        self.fitness = np.empty(0)
+        self._centre = 0.0
+        """Mean of the first rows."""
+        self._factor = np.empty((0, 0))
+        """Lower triangular factor of the covariance of all rows."""
+        self._surprises = np.empty(0)
+        """How far each row was from what the rows before it predicted, in standard deviations."""
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of the entries of tables, as far as the rows tell."""
+        return float(np.sqrt(np.mean(self._surprises**2)))
+
+    @property
+    def parameters(self) -> int:
+        """Number of rows that could decide everything."""
+        free = self.sizes - 1
+        return 1 + int(free.sum()) + sum(int(free[one] * free[other]) for one, other in self.pairs)
+
+    def add(self, values: Integers, fitness: Numbers) -> Numbers:
+        """Add rows; return how far they were from what was predicted, in standard deviations."""
+        mixed = self._covariance(self.values, values)
+        solved = _solve(self._factor, mixed) if len(mixed) else mixed
+        left = self._covariance(values, values) - solved.T @ solved
+        corner = cholesky(left + JITTER * len(self.sizes) * np.eye(len(values)), lower=True)
+        predicted = solved.T @ self._surprises
+        if not len(self.fitness):
+            self._centre = float(fitness.mean())
+        surprises = _solve(corner, fitness - self._centre - predicted)
+        empty = np.zeros((len(self.values), len(values)))
+        whole = np.block([[self._factor, empty], [solved.T, corner]])
+        self._factor = np.asfortranarray(whole)  # otherwise every solution copies it
+        self._surprises = np.concatenate([self._surprises, surprises])
+        self.values = np.concatenate([self.values, values])
+        self.fitness = np.concatenate([self.fitness, fitness])
+        return surprises
+
+    @property
+    def likelihood(self) -> float:
+        """Logarithm of the likelihood of all rows, with the scale that fits them best."""
+        rounding = np.sqrt(JITTER) * 1e-3 * float(np.abs(self.fitness).max())
+        spread = np.log(max(self.scale, rounding, np.finfo(float).tiny))
+        return -len(self.fitness) * float(spread) - float(np.log(np.diag(self._factor)).sum())
+
+    def suggest_pair(self) -> Pair | None:
+        """Return the pair whose table would explain most of what others leave; none if all are in.
+
+        It is the pair for which the likelihood rises fastest with the variance of the entries.
+        """
+        count = len(self.fitness)
+        inverse = cho_solve((self._factor, True), np.eye(count))
+        weights = cho_solve((self._factor, True), self.fitness - self._centre) / self.scale
+        best, found = -np.inf, None
+        for one, other in combinations(range(len(self.sizes)), 2):
+            if (one, other) in self.pairs:
+                continue
+            cells = self.values[:, one] * self.sizes[other] + self.values[:, other]
+            explained = float((np.bincount(cells, weights) ** 2).sum())
+            expected = float(np.einsum("ij,ij->", inverse, cells[:, None] == cells))
+            if explained - expected > best:
+                best, found = explained - expected, (one, other)
+        return found
+
+    def _covariance(self, ones: Integers, others: Integers) -> Numbers:
+        """Return the variables and pairs in which two rows agree, and the constant."""
+        agree = [
+            (ones[:, number, None] == others[:, number]).astype(np.float64)
+            for number in range(len(self.sizes))
+        ]
+        total: Numbers = np.full((len(ones), len(others)), float(len(self.sizes)))
+        for one in agree:
+            total += one
+        for one_number, other_number in self.pairs:
+            total += agree[one_number] * agree[other_number]
+        return total
+
+    def mean(self) -> Tables:
+        """Return the most probable tables."""
+        singles = [np.zeros(size) for size in self.sizes]
+        pairs = {pair: np.zeros(self.sizes[list(pair)]) for pair in self.pairs}
+        tables = Tables(self._centre, singles, pairs)
+        for _ in range(1 + REFINEMENTS):
+            tables = self._add(tables, self.fitness - tables(self.values))
+        return tables
+
+    def sample(self, rng: np.random.Generator, heat: float) -> Tables:
+        """Draw tables that agree with the rows; `heat` is a factor of their deviations."""
+        deviation = heat * self.scale
+        singles = [deviation * rng.standard_normal(size) for size in self.sizes]
+        pairs = {
+            pair: deviation * rng.standard_normal(tuple(self.sizes[list(pair)]))
+            for pair in self.pairs
+        }
+        drawn = Tables(self._centre, singles, pairs)
+        return self._add(drawn, self.fitness - drawn(self.values))
+
+    def _add(self, tables: Tables, wrong: Numbers) -> Tables:
+        """Return tables corrected such that they explain what was wrong at each row."""
+        weights = _solve(self._factor, _solve(self._factor, wrong), transposed=True)
+        singles = [
+            table + np.bincount(column, weights, len(table))
+            for table, column in zip(tables.singles, self.values.T, strict=True)
+        ]
+        pairs = {}
+        for (one, other), table in tables.pairs.items():
+            places = self.values[:, one] * table.shape[1] + self.values[:, other]
+            pairs[one, other] = table + np.bincount(places, weights, table.size).reshape(
+                table.shape
+            )
+        constant = tables.constant + len(self.sizes) * float(weights.sum())
+        return Tables(constant, singles, pairs)

@@ -1,0 +1,27 @@
+"""How it is searched: algorithms by name, or by the path `module:Class`."""
+
+from harmonium.registry import Registry
+from harmonium.search.base import Algorithm, Learned, Search, Status
+from harmonium.search.eda import EDA
+from harmonium.search.incremental import Incremental, PaperTree
+from harmonium.search.pyramid import Pyramid
+from harmonium.search.structure import Structure
+
+ALGORITHMS: Registry[Algorithm] = Registry(
+    "algorithm",
+    Algorithm,  # type: ignore[type-abstract]
+    [EDA, Pyramid, Structure, Incremental, PaperTree],
+)
+
+__all__ = [
+    "ALGORITHMS",
+    "EDA",
+    "Algorithm",
+    "Incremental",
+    "Learned",
+    "PaperTree",
+    "Pyramid",
+    "Search",
+    "Status",
+    "Structure",
+]

@@ -1,0 +1,328 @@
+"""The space that is searched: rows of bits, with fixed bits, groups and bounds on the ones."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.arrays import Bits
+from harmonium.clock import Check, no_check
+
+MAX_LENGTH = 20_000_000
+"""Bits of a row at most; a search would need minutes and all memory for its first rows."""
+
+MAX_COUNTED_SOLUTIONS = 10**12
+
+Fixed = Mapping[int, int]
+SubsetSize = int | tuple[int, int]
+Groups = Iterable[Sequence[int]]
+Feasible = Callable[[NDArray[np.uint8]], bool]
+"""Whether a row is allowed."""
+
+MAX_DRAWS = 100
+"""How often a random row that is not feasible is drawn again."""
+
+_DRAWN_BITS = 4_000_000
+"""Random bits that are drawn between two looks at the clock."""
+
+_NO_PLACES = np.empty(0, dtype=np.intp)
+_NO_VALUES = np.empty(0, dtype=np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The valid rows of bits.
+
+    Parameters
+    ----------
+    length : int
+        Number of bits, at most 20,000,000.
+    places : array of shape (fixed,), optional
+        Which bits are fixed.
+    values : array of shape (fixed,), optional
+        The values that they have.
+    fewest, most : int, optional
+        Bounds on the number of ones; by default 0 and `length`.
+    groups : tuple of tuples of int, optional
+        Bits of which exactly one is one: disjoint groups of at least two bits that are not fixed.
+    feasible : callable, optional
+        Takes a valid row and returns whether it is allowed. Samples are drawn again while they are
+        not; repaired rows may still not be feasible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import harmonium as hm
+    >>> space = hm.Space(6, fewest=2, most=2)  # exactly two ones
+    >>> rows = space.repair(np.ones((3, 6), dtype=np.uint8), np.random.default_rng(1))
+    >>> rows.sum(axis=1).tolist()
+    [2, 2, 2]
+    """
+
+    length: int
+    places: NDArray[np.intp] = field(default_factory=_NO_PLACES.copy)
+    values: Bits = field(default_factory=_NO_VALUES.copy)
+    fewest: int = 0
+    most: int = -1
+    groups: tuple[tuple[int, ...], ...] = ()
+    feasible: Feasible | None = None
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise ValueError(f"length is {self.length}; expected at least 1 bit")
+        if self.length > MAX_LENGTH:
+            raise ValueError(f"length is {self.length:,}; expected at most {MAX_LENGTH:,} bits")
+        if self.most < 0:
+            object.__setattr__(self, "most", self.length)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether some rows are not valid."""
+        bounded = self.fewest > 0 or self.most < self.length
+        return bool(len(self.places)) or bool(self.groups) or bounded
+
+    @cached_property
+    def free(self) -> NDArray[np.bool_]:
+        """Which bits are not fixed: (length,)."""
+        free = np.ones(self.length, np.bool_)
+        free[self.places] = False
+        return free
+
+    @cached_property
+    def group(self) -> NDArray[np.int64]:
+        """The group of each bit, -1 for none: (length,)."""
+        group = np.full(self.length, -1)
+        for number, members in enumerate(self.groups):
+            group[list(members)] = number
+        return group
+
+    def describe(self) -> dict[str, object]:
+        """Return everything that decides which rows are valid, in plain types."""
+        fixed = zip(self.places.tolist(), self.values.tolist(), strict=True)
+        return {
+            "length": self.length,
+            "fixed": list(fixed),
+            "ones": [self.fewest, self.most],
+            "exactly_one": list(map(list, self.groups)),
+        }
+
+    @cached_property
+    def solutions(self) -> int:
+        """Number of valid rows; counting ends beyond a trillion."""
+        ones = int(self.values.sum()) + len(self.groups)
+        loose = int((self.free & (self.group < 0)).sum())
+        choices = math.prod(map(len, self.groups))
+        if self.fewest <= ones and ones + loose <= self.most:
+            return int(choices * 2**loose)
+        count = 0
+        for size in range(max(ones, self.fewest), self.most + 1):
+            count += choices * math.comb(loose, size - ones)
+            if count > MAX_COUNTED_SOLUTIONS:
+                break
+        return count
+
+    def blame(self, row: Bits) -> str:
+        """Say why a row is not valid."""
+        for place, value in zip(self.places, self.values, strict=True):
+            if row[place] != value:
+                return f"has bit {place} = {row[place]}, where `fixed` says {value}"
+        for members in self.groups:
+            chosen = int(row[list(members)].sum())
+            if chosen != 1:
+                return f"has {chosen} ones in bits {_list(members)}, where `exactly_one` says 1"
+        ones = int(row.sum())
+        words = "1 one" if ones == 1 else f"{ones} ones"
+        return f"has {words}, where `subset_size` says {self.fewest} to {self.most}"
+
+    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+        """Draw random valid rows, shape (count, length).
+
+        `check` is called between two calls of `feasible`, and may raise.
+        """
+        rows, wrong = self._draw(count, rng), list(range(count))
+        for draw in range(MAX_DRAWS if self.feasible else 0):
+            drawn, wrong = wrong, []
+            for number in drawn:
+                if draw or number:
+                    check()
+                if not self.accepts(rows[number]):
+                    wrong.append(number)
+            if not wrong:
+                break
+            rows[wrong] = self._draw(len(wrong), rng)
+        return rows
+
+    def accepts(self, row: Bits) -> bool:
+        """Whether a valid row is feasible."""
+        return self.feasible is None or self.feasible(row)
+
+    def _draw(self, count: int, rng: np.random.Generator) -> Bits:
+        rows = rng.integers(0, 2, (count, self.length), dtype=np.uint8)
+        return self.repair(rows, rng)
+
+    def repair(self, bits: Bits, rng: np.random.Generator, check: Check = no_check) -> Bits:
+        """Return valid rows: those given, changed where they have to be.
+
+        Fixed bits are set; a group keeps one of its ones, or gets one; then surplus ones are
+        removed, or missing ones added. All choices are random. `check` is called between two
+        groups and two rows, and may raise.
+        """
+        if not self.constrained:
+            return bits
+        repaired = bits.copy()
+        repaired[:, self.places] = self.values
+        for members in self.groups:
+            check()
+            inside = repaired[:, list(members)]
+            wrong = np.flatnonzero(inside.sum(axis=1, dtype=np.intp) != 1)
+            if len(wrong):
+                draws = rng.random((len(wrong), len(members)))
+                chosen = (inside[wrong] + draws).argmax(axis=1)  # a one before a zero
+                repaired[wrong[:, None], list(members)] = 0
+                repaired[wrong, np.take(members, chosen)] = 1
+        loose = np.flatnonzero(self.free & (self.group < 0))
+        ones = repaired.sum(axis=1, dtype=np.intp)
+        excess = ones - ones.clip(self.fewest, self.most)
+        for row in np.flatnonzero(excess):
+            check()
+            old = excess[row] > 0
+            candidates = loose[repaired[row, loose] == old]
+            chosen = rng.choice(candidates, abs(excess[row]), replace=False)
+            repaired[row, chosen] = not old
+        return repaired
+
+
+def draw_bits(rows: int, length: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    """Draw random bits, shape (rows, length); `check` is called between two pieces of them.
+
+    The bits do not depend on the size of the pieces: the generator makes four of them at a time,
+    and a piece has a multiple of four rows.
+    """
+    bits = np.empty((rows, length), dtype=np.uint8)
+    piece = max(4, _DRAWN_BITS // length // 4 * 4)
+    for first in range(0, rows, piece):
+        if first:
+            check()
+        shape = bits[first : first + piece].shape
+        bits[first : first + piece] = rng.integers(0, 2, shape, dtype=np.uint8)
+    return bits
+
+
+def as_space(space: "Space | int") -> Space:
+    """Return a space; a number stands for that many free bits."""
+    return space if isinstance(space, Space) else Space(space)
+
+
+def make_space(
+    length: int,
+    fixed: Fixed | None = None,
+    subset_size: SubsetSize | None = None,
+    exactly_one: Groups | None = None,
+    feasible: Feasible | None = None,
+) -> Space:
+    """Make the space that a user describes, or raise if it has no valid row."""
+    values = _read_fixed(length, fixed)
+    groups = _fix_groups(values, _read_groups(length, exactly_one))
+    fewest, most = _read_bounds(length, subset_size)
+    ones = sum(values.values()) + len(groups)
+    loose = length - len(values) - sum(map(len, groups))
+    if ones > most or ones + loose < fewest:
+        others = "fixed" if exactly_one is None else "fixed and exactly_one"
+        others = others if values or exactly_one is None else "exactly_one"
+        verb = "leave" if "and" in others else "leaves"
+        raise ValueError(
+            f"{others} {verb} {ones} to {ones + loose} ones; subset_size asks for "
+            f"{fewest} to {most}"
+        )
+    return Space(
+        length,
+        np.array(list(values), dtype=np.intp),
+        np.array(list(values.values()), dtype=np.uint8),
+        fewest,
+        most,
+        groups,
+        feasible,
+    )
+
+
+def _read_fixed(length: int, fixed: Fixed | None) -> dict[int, int]:
+    if not isinstance(fixed, Mapping | None):
+        raise TypeError(f"fixed is {fixed!r}; expected bits and their values, such as {{3: 1}}")
+    values: dict[int, int] = {}
+    for given, value in (fixed or {}).items():
+        place = _read_place("fixed", given, length)
+        if value not in (0, 1):
+            raise ValueError(f"fixed sets bit {given} to {value!r}; expected 0 or 1")
+        if place in values:
+            raise ValueError("fixed names a bit twice, counted from both ends")
+        values[place] = int(value)
+    return values
+
+
+def _read_groups(length: int, exactly_one: Groups | None) -> list[tuple[int, ...]]:
+    try:
+        groups = [tuple(group) for group in exactly_one or ()]
+    except TypeError:
+        raise TypeError(
+            f"exactly_one is {exactly_one!r}; expected groups of bits, such as [(0, 1, 2), (3, 4)]"
+        ) from None
+    read = [tuple(_read_place("exactly_one", given, length) for given in group) for group in groups]
+    if () in read:
+        raise ValueError(f"exactly_one has an empty group, number {read.index(())}; remove it")
+    counts = Counter(place for group in read for place in group)
+    twice = [place for place, count in counts.items() if count > 1]
+    if twice:
+        raise ValueError(f"exactly_one names bit {twice[0]} twice; expected groups without overlap")
+    return read
+
+
+def _read_place(option: str, place: object, length: int) -> int:
+    if isinstance(place, bool) or not isinstance(place, int | np.integer):
+        what = "the key" if option == "fixed" else "the entry"
+        raise TypeError(f"{option} has {what} {place!r}; expected the index of a bit")
+    if not -length <= place < length:
+        raise ValueError(f"{option} names bit {place}; expected 0 to {length - 1}")
+    return int(place) % length
+
+
+def _fix_groups(
+    values: dict[int, int], groups: list[tuple[int, ...]]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the groups that are left to choose; fix the bits of the others, in `values`."""
+    left = []
+    for group in groups:
+        chosen = [place for place in group if values.get(place) == 1]
+        free = tuple(place for place in group if place not in values)
+        if len(chosen) > 1 or not (chosen or free):
+            raise ValueError(
+                f"fixed sets {len(chosen)} of the bits {_list(group)} to 1; exactly_one asks for 1"
+            )
+        if chosen:
+            values.update(dict.fromkeys(free, 0))
+        elif len(free) == 1:
+            values[free[0]] = 1
+        else:
+            left.append(free)
+    return tuple(left)
+
+
+def _list(places: Sequence[int]) -> str:
+    return ", ".join(map(str, places[:8])) + (", …" if len(places) > 8 else "")
+
+
+def _read_bounds(length: int, subset_size: SubsetSize | None) -> tuple[int, int]:
+    if subset_size is None:
+        return 0, length
+    pair = subset_size if isinstance(subset_size, tuple | list) else (subset_size, subset_size)
+    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in pair)
+    if len(pair) != 2 or not whole:
+        raise TypeError(f"subset_size is {subset_size!r}; expected a number, or a pair of them")
+    if not 0 <= pair[0] <= pair[1] <= length:
+        raise ValueError(
+            f"subset_size is {subset_size!r}; expected 0 ≤ fewest ≤ most ≤ {length}, the length"
+        )
+    return int(pair[0]), int(pair[1])

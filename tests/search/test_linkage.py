@@ -1,0 +1,116 @@
+"""Linkage trees against scipy's average linkage and hand-made rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.cluster.hierarchy import linkage as scipy_linkage
+
+from harmonium.arrays import Bits
+from harmonium.search.linkage import (
+    LinkageSets,
+    _measure_distances,
+    _merge,
+    count_pairs,
+    learn_tree,
+    make_sets,
+)
+from tests.rows import random_rows
+
+
+def list_sets(sets: LinkageSets) -> list[frozenset[int]]:
+    return [
+        frozenset(sets.members[first:last].tolist())
+        for first, last in zip(sets.starts[:-1], sets.starts[1:], strict=True)
+    ]
+
+
+def learn(rows: Bits, seed: int = 1) -> list[frozenset[int]]:
+    return list_sets(learn_tree(count_pairs(rows), len(rows), np.random.default_rng(seed)))
+
+
+def entropy(columns: Bits) -> float:
+    counts = np.unique(columns, axis=0, return_counts=True)[1]
+    shares = counts / counts.sum()
+    return float(-(shares * np.log2(shares)).sum())
+
+
+@given(st.integers(0, 2**32), st.integers(2, 9), st.integers(2, 12))
+@settings(max_examples=50, deadline=None)
+def test_distances_are_those_of_the_definition(seed: int, length: int, rows: int) -> None:
+    bits = random_rows(rows, length, seed)
+    distances = _measure_distances(count_pairs(bits), rows)
+    for i in range(length):
+        for j in range(i):
+            joint = entropy(bits[:, [i, j]])
+            expected = 2 - (entropy(bits[:, [i]]) + entropy(bits[:, [j]])) / joint if joint else 0.0
+            assert distances[i, j] == distances[j, i] == pytest.approx(expected, abs=1e-6)
+
+
+@given(st.integers(0, 2**32), st.integers(3, 30))
+@settings(max_examples=50, deadline=None)
+def test_the_tree_is_that_of_average_linkage(seed: int, length: int) -> None:
+    """Distances without ties have one tree; scipy finds it by another algorithm."""
+    rng = np.random.default_rng(seed)
+    condensed = rng.random(length * (length - 1) // 2)
+    square = np.full((length, length), np.inf, np.float32)
+    square[np.triu_indices(length, 1)] = condensed
+    square = np.minimum(square, square.T)
+    merges, heights = _merge(square.copy(), rng.permutation(length))
+    ours = [frozenset([bit]) for bit in range(length)]
+    for one, other in merges:
+        ours.append(ours[one] | ours[other])
+    theirs = [frozenset([bit]) for bit in range(length)]
+    tree = scipy_linkage(condensed, "average")
+    for one, other, _, _ in tree:
+        theirs.append(theirs[int(one)] | theirs[int(other)])
+    assert set(ours) == set(theirs)
+    np.testing.assert_allclose(np.sort(heights), np.sort(tree[:, 2]), rtol=1e-5)
+
+
+def test_bits_that_always_agree_are_one_set() -> None:
+    first, second = random_rows(40, 2, 3).T
+    rows = np.column_stack([first, second, first, 1 - second, first])
+    sets = learn(np.ascontiguousarray(rows))
+    assert frozenset([0, 2, 4]) in sets
+    assert frozenset([1, 3]) in sets
+    assert not any(0 in one and len(one) < 3 for one in sets)  # they only ever move together
+    assert frozenset(range(5)) not in sets  # nor is the root of use
+
+
+def test_blocks_are_found_among_independent_bits() -> None:
+    blocks = random_rows(200, 4, 5)
+    noise = (np.random.default_rng(1).random((200, 12)) < 0.05).astype(np.uint8)
+    rows = np.repeat(blocks, 3, axis=1) ^ noise
+    sets = learn(rows)
+    assert {frozenset(range(start, start + 3)) for start in range(0, 12, 3)} <= set(sets)
+
+
+def test_one_bit_and_equal_rows_have_no_sets() -> None:
+    assert learn(random_rows(5, 1, 1)) == []
+    assert learn(np.ones((5, 6), np.uint8)) == []
+
+
+def test_ties_are_broken_by_the_generator() -> None:
+    rows = random_rows(400, 16, 1) * 0 + (np.arange(400)[:, None] >> np.arange(16) & 1).astype(
+        np.uint8
+    )
+    trees = {frozenset(learn(rows, seed)) for seed in range(20)}
+    assert len(trees) > 10
+    assert learn(rows, 3) == learn(rows, 3)
+
+
+def test_counts_of_pairs() -> None:
+    rows = random_rows(50, 7, 2)
+    counts = count_pairs(rows)
+    assert counts[2, 5] == (rows[:, 2] & rows[:, 5]).sum()
+    np.testing.assert_array_equal(np.diag(counts), rows.sum(axis=0))
+
+
+def test_sets_of_a_model_and_every_bit() -> None:
+    sets = make_sets([(0, 2), (1, 2, 3), (0, 1, 2, 3)], 4)
+    assert list_sets(sets) == [
+        *(frozenset([bit]) for bit in range(4)),
+        frozenset([0, 2]),
+        frozenset([1, 2, 3]),
+    ]

@@ -1,0 +1,227 @@
+"""The pyramid: climbing, mixing, levels, constraints, and what it solves."""
+
+import numpy as np
+import pytest
+
+import harmonium as hm
+from harmonium.arrays import Bits, Fitness
+from harmonium.search.pyramid import PyramidSearch
+from harmonium.search.shaking import Champion
+from harmonium.space import make_space
+
+
+def start(pyramid: hm.Pyramid, length: int | hm.Space, seed: int = 1) -> PyramidSearch:
+    return pyramid.start(length, seed)
+
+
+def tell_all(search: PyramidSearch, problem: hm.Problem, steps: int) -> list[Bits]:
+    asked = []
+    for _ in range(steps):
+        bits = search.ask()
+        search.tell(bits, problem(bits))
+        asked.append(bits)
+    return asked
+
+
+def test_the_first_newcomer_climbs_bit_by_bit() -> None:
+    search = start(hm.Pyramid(), 20)
+    asked = tell_all(search, hm.OneMax(length=20), 21)
+    assert all(len(bits) == 1 for bits in asked)
+    first = asked[0][0]
+    best = first.copy()
+    for (row,) in asked[1:]:
+        assert (row != best).sum() == 1
+        if row.sum() > best.sum():
+            best = row
+    assert best.all()  # onemax is solved by one pass
+
+
+def test_rounds_grow_by_one_newcomer() -> None:
+    search = start(hm.Pyramid(newcomers=3), 10)
+    sizes: dict[int, int] = {}
+    for _ in range(400):
+        bits = search.ask()
+        sizes[search.round] = max(sizes.get(search.round, 0), len(bits))
+        search.tell(bits, hm.Trap(length=10, order=5)(bits))
+    assert [sizes[number] for number in (1, 2, 3, 4, 5)] == [1, 2, 3, 3, 3]
+
+
+def test_executors_get_many_rows_from_the_start() -> None:
+    assert len(start(hm.Pyramid(newcomers=4, first_newcomers=16), 10).ask()) == 16
+
+
+def test_rows_of_the_pyramid_are_different_and_better_at_the_top() -> None:
+    problem = hm.NK(length=20, k=4)
+    search = start(hm.Pyramid(), 20)
+    tell_all(search, problem, 1500)
+    assert len(search.levels) > 2
+    rows = np.concatenate([level.rows for level in search.levels])
+    assert len(np.unique(rows, axis=0)) == len(rows)
+    assert problem(search.levels[-1].rows).mean() > problem(search.levels[0].rows).mean()
+
+
+def test_a_flip_is_not_repeated_while_nothing_changed() -> None:
+    """On a constant function every flip is a tie; on a needle every flip fails once."""
+
+    def needle(bits: Bits) -> Fitness:
+        return np.array([float(not row.any()) for row in bits])
+
+    search = start(hm.Pyramid(), 12)
+    search.tell(np.zeros((1, 12), np.uint8), [1.0])
+    asked = []
+    while search.round < 2:
+        bits = search.ask()
+        if search.round < 2:
+            asked += [row.tobytes() for row in bits]
+            search.tell(bits, needle(bits))
+    assert len(asked) == len(set(asked)) == 12
+
+
+def test_flips_that_cannot_have_changed_are_skipped() -> None:
+    """Independent bits: after some newcomers a climb is one evaluation a bit."""
+    weights = np.random.default_rng(1).normal(size=30)
+    search = start(hm.Pyramid(newcomers=1), 30)
+    counts: dict[int, int] = {}
+    while search.round < 16:
+        bits = search.ask()
+        if search.stage == "climb":
+            counts[search.round] = counts.get(search.round, 0) + len(bits)
+        search.tell(bits, bits @ weights)
+    assert counts[1] > 30
+    assert counts[15] == 30
+
+
+def test_known_solutions_are_the_first_newcomers() -> None:
+    best = np.ones((1, 20), np.uint8)
+    search = start(hm.Pyramid(), 20)
+    search.tell(best, [20.0])
+    bits = search.ask()
+    assert bits.sum() == 19  # a flip of the known solution, which is not evaluated again
+
+
+@pytest.mark.parametrize(
+    ("fixed", "size"), [({0: 1, 5: 0}, None), (None, 6), (None, (3, 5)), ({1: 1, 2: 0}, (4, 5))]
+)
+def test_constraints_are_kept_by_every_row(
+    fixed: dict[int, int] | None, size: int | tuple[int, int] | None
+) -> None:
+    space = make_space(16, fixed, size)
+    search = start(hm.Pyramid(), space)
+    problem = hm.NK(length=16, k=3)
+    rows = np.concatenate(tell_all(search, problem, 600))
+    np.testing.assert_array_equal(space.repair(rows, np.random.default_rng(0)), rows)
+    assert len(np.unique(rows, axis=0)) > 50
+
+
+def test_the_best_subset_is_found_by_swaps() -> None:
+    weights = np.random.default_rng(3).normal(size=40)
+    result = hm.maximize(
+        lambda bits: bits @ weights,
+        40,
+        batch=True,
+        algorithm=hm.Pyramid(),
+        subset_size=10,
+        target=float(np.sort(weights)[-10:].sum()) - 1e-9,
+        max_calls=5000,
+        seed=1,
+    )
+    assert result.success
+    assert result.repairs == 0
+
+
+def test_status_reports_levels_and_rows() -> None:
+    search = start(hm.Pyramid(), 10)
+    assert search.status().facts == {"levels": 0.0, "rows": 0.0}
+    tell_all(search, hm.Trap(length=10, order=5), 200)
+    facts = search.status().facts
+    assert facts["levels"] == len(search.levels) > 0
+    assert facts["rows"] == sum(len(level.rows) for level in search.levels)
+
+
+def test_a_linkage_that_is_not_a_model_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown model 'forest'"):
+        hm.Pyramid(linkage="forest")
+
+
+@pytest.mark.parametrize(
+    ("problem", "bound"),
+    [
+        (hm.OneMax(length=200), 300),
+        (hm.Trap(length=60, order=5), 15_000),
+        (hm.HIFF(length=64), 12_000),
+        (hm.MaxSat(length=50, clauses=200), 10_000),
+        (hm.NK(length=30, k=4), 60_000),
+    ],
+    ids=str,
+)
+def test_it_solves_what_it_should(problem: hm.Problem, bound: int) -> None:
+    """Fixed seeds; bounds are about three times the mean of calls over 10 seeds."""
+    for seed in (1, 2, 3):
+        result = hm.maximize(
+            problem, problem.length, batch=True, algorithm=hm.Pyramid(), seed=seed,
+            target=problem.optimum, max_calls=bound,
+        )  # fmt: skip
+        assert result.success, (seed, result.fun)
+
+
+def test_linkage_of_a_model() -> None:
+    result = hm.run(
+        hm.Trap(length=20, order=5), hm.Pyramid(linkage="rbm"), seed=1,
+        stop=hm.Stop(max_evaluations=30_000, max_generations=None, patience=None),
+    )  # fmt: skip
+    assert result.solved
+
+
+def weigh_knapsack(rows: Bits) -> Fitness:
+    """Value of what is packed; five times what is too heavy is taken off."""
+    weights = np.arange(10, 50)
+    value, weight = rows @ (weights + 5 * np.sin(weights)), rows @ weights
+    return np.asarray(value - 5 * np.maximum(0, weight - weights.sum() // 2))
+
+
+def test_shaking_packs_a_full_knapsack_better() -> None:
+    """No single flip improves a full knapsack; seeds are fixed."""
+    for seed in range(5):
+        search = start(hm.Pyramid(), 40, seed)
+        shaken: list[float] = []
+        while len(shaken) < 50:
+            if search.stage == "shake":
+                shaken.append(search._champion.fitness)
+            bits = search.ask()
+            search.tell(bits, weigh_knapsack(bits))
+        assert shaken[-1] > shaken[0]
+
+
+def test_patience_of_shaking_follows_what_it_brings() -> None:
+    champion = Champion(10)
+    row = np.ones((1, 10), np.uint8)
+    for fitness, limit in ((-1.0, 20), (-1.0, 10), (1.0, 5), (1.0, 10)):
+        champion.begin()
+        if not np.isfinite(champion.fitness):
+            champion.fitness = 0.0
+        gained = champion.receive(row, np.array([champion.fitness + fitness]))
+        failures = 0
+        while not champion.exhausted:
+            champion.receive(row, np.array([-5.0]))
+            failures += 1
+        assert failures + (not gained) == limit
+        assert champion.end() == gained
+
+
+def test_confirmations_count_newcomers_that_end_at_the_best() -> None:
+    search = start(hm.Pyramid(newcomers=1), 12)
+    while search.round < 6:
+        ended = search.round - (search.stage != "shake")  # shaking follows the end of a round
+        assert search.status().confirmations == max(0, ended)
+        bits = search.ask()
+        search.tell(bits, hm.OneMax(length=12)(bits))
+
+
+def test_a_better_end_begins_the_count_again() -> None:
+    search = start(hm.Pyramid(newcomers=1), 12)
+    bonus = 0
+    while search.round < 7:
+        bits = search.ask()
+        bonus = search.round // 4  # better from the fourth newcomer on
+        search.tell(bits, bits.sum(axis=1) + 100.0 * bonus)
+    assert search.status().confirmations == 3
