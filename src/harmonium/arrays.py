@@ -4,6 +4,7 @@ Arrays from outside are checked here once; all other code relies on these checks
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,33 @@ Row = NDArray[np.int64]
 
 Fitness = NDArray[np.float64]
 """Fitness of solutions: shape (rows,), larger is better."""
+
+
+@dataclass
+class Told:
+    """What evaluation says of some rows."""
+
+    values: NDArray[np.float64]
+    """(rows, objectives), always maximised; NaN in rows that failed."""
+    violation: NDArray[np.float64]
+    """(rows,), by how much a row breaks constraints: 0 if it is feasible, inf if that is unknown."""
+    failed: NDArray[np.bool_]
+    """(rows,), whether the function raised or returned no finite number."""
+
+
+def tell_values(fitness: Fitness) -> Told:
+    """Return what is told of feasible rows with one objective; NaN is a failure."""
+    return Told(fitness[:, None], np.zeros(len(fitness)), np.isnan(fitness))
+
+
+def merit(told: Told) -> Fitness:
+    """Return the numbers by which every search orders rows: (rows,), larger is better.
+
+    A feasible row has its value. A row that failed or is not feasible has -inf: no search keeps it
+    in place of another.
+    """
+    usable = ~told.failed & (told.violation <= 0)
+    return np.where(usable, told.values[:, 0], -np.inf)
 
 
 def check_bits(bits: ArrayLike, length: int) -> Bits:

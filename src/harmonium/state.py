@@ -7,7 +7,7 @@ import hashlib
 import io
 import os
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 import numpy as np
@@ -23,6 +23,9 @@ VERSION = 2
 
 MAX_BYTES = 16_000_000_000
 """Size up to which a checkpoint is read: far above any that a run writes."""
+
+ARRAY_CODE = 1
+"""Code of an array among the extension types of MessagePack."""
 
 _KIND = b"harmonium checkpoint "
 _MAGIC = _KIND + str(VERSION).encode() + b"\n"
@@ -40,6 +43,53 @@ class CheckpointError(ValueError):
     ...     print(error)
     missing.ckpt: cannot be read: No such file or directory
     """
+
+
+def encode(state: object) -> bytes:
+    """Return a state as bytes: dataclasses, named tuples, plain types and arrays, nested."""
+    return _encoder.encode(state)
+
+
+def decode(kind: type[T], state: bytes) -> T:
+    """Return the state of this type that `encode` returned.
+
+    Raises
+    ------
+    CheckpointError
+        If it is anything else; the message names the place.
+    """
+    try:
+        return msgspec.msgpack.decode(state, type=kind, dec_hook=_check_array, ext_hook=_read_array)
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise CheckpointError(f"its state does not fit: {error}") from None
+
+
+def _write_array(value: object) -> object:
+    """Return what stands for an array, or for a number of NumPy."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, np.ndarray):
+        raise NotImplementedError(f"a state cannot hold {type(value).__name__}")
+    content = (value.dtype.str, value.shape, np.ascontiguousarray(value).tobytes())
+    return msgspec.msgpack.Ext(ARRAY_CODE, msgspec.msgpack.encode(content))
+
+
+def _read_array(code: int, content: memoryview) -> NDArray[Any]:
+    kind, shape, numbers = msgspec.msgpack.decode(content, type=tuple[str, tuple[int, ...], bytes])
+    return np.frombuffer(numbers, np.dtype(kind)).reshape(shape).copy()
+
+
+def _check_array(kind: Any, value: Any) -> Any:
+    """Return an array of the type that a field is annotated with, or raise."""
+    if get_origin(kind) is not np.ndarray or not isinstance(value, np.ndarray):
+        raise TypeError(f"{type(value).__name__}; expected {kind}")
+    [wanted] = get_args(get_args(kind)[1])
+    if wanted is not Any and value.dtype != np.dtype(wanted):
+        raise TypeError(f"array is {value.dtype}; expected {np.dtype(wanted)}")
+    return value
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_write_array)
 
 
 @dataclass
