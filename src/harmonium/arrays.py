@@ -27,7 +27,7 @@ class Told:
     values: NDArray[np.float64]
     """(rows, objectives), always maximised; NaN in rows that failed."""
     violation: NDArray[np.float64]
-    """(rows,), by how much a row breaks constraints: 0 if it is feasible, inf if that is unknown."""
+    """(rows,), by how much a row breaks constraints: 0 if feasible, inf if that is unknown."""
     failed: NDArray[np.bool_]
     """(rows,), whether the function raised or returned no finite number."""
 
