@@ -12,8 +12,8 @@ import json
 import sys
 from pathlib import Path
 
+from harmonium.analysis.paper import find_point, name_family
 from harmonium.studies import Row, load_study
-from harmonium.studies.paper import find_point, name_family
 
 HERE = Path(__file__).parent
 STUDY = HERE.parent / "studies" / "evaluations.toml"

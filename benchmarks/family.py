@@ -22,10 +22,10 @@ import altair as alt
 from points import RESULTS, fill, read_table
 from reproduction_export import write_table
 
+from harmonium.analysis.tables import list_comparisons, list_rows
 from harmonium.environment import describe_environment
 from harmonium.reports.theme import style_algorithms
 from harmonium.studies import read_study
-from harmonium.studies.export import list_comparisons, list_rows
 
 PAGE = RESULTS.parent / "docs" / "family.md"
 READING = Path(__file__).with_name("family_reading.md")

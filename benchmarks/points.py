@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import harmonium as hm
-from harmonium.studies.paper import find_exponent, read_points
-from harmonium.studies.scaling import Point as LawPoint
-from harmonium.studies.scaling import fit_power
-from harmonium.studies.summary import Estimate, Metric
+from harmonium.analysis.findings import Point as LawPoint
+from harmonium.analysis.findings import fit_power
+from harmonium.analysis.paper import find_exponent, read_points
+from harmonium.analysis.statistics import Estimate, Metric
 
 RESULTS = Path(__file__).parent.parent / "results"
 FAMILIES = {

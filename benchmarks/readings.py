@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 import harmonium as hm
+from harmonium.analysis.tables import list_rows
 from harmonium.search.population import PopulationSearch
 from harmonium.studies import read_study
-from harmonium.studies.export import list_rows
 
 RESULTS = Path(__file__).parent.parent / "results"
 BITS, ORDER = 40, 4

@@ -17,7 +17,7 @@ from points import (
     read_paper,
 )
 
-from harmonium.studies.summary import Estimate
+from harmonium.analysis.statistics import Estimate
 
 TRAPS = ("trap4", "trap5", "trap6")
 NKS = ("nk2", "nk3", "nk4", "nk5")

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from points import PROBLEMS, RESULTS, name_family, read_number, read_table
 
+from harmonium.analysis.findings import LAW_METRICS, Point, fit_power
+from harmonium.analysis.paper import find_exponent, name_model
+from harmonium.analysis.statistics import Metric, find_student
+from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.search import ALGORITHMS
 from harmonium.studies import Law, Store, Study, StudyResult, load_study, read_study
 from harmonium.studies.driver import walk_study
-from harmonium.studies.export import list_laws, list_rows
-from harmonium.studies.intervals import find_student
-from harmonium.studies.paper import find_exponent, name_model
-from harmonium.studies.scaling import LAW_METRICS, Point, fit_power
-from harmonium.studies.summary import Metric, summarize
+from harmonium.studies.summary import summarize
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -12,7 +12,7 @@ from typing import Any
 
 from points import FAMILIES, RESULTS, fill, name_family, read_paper, read_table
 
-from harmonium.studies.intervals import find_student
+from harmonium.analysis.statistics import find_student
 
 SETTINGS = ("uncentred", "centred")
 BASE = "γ of single errors"

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import harmonium as hm
+from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.studies import fit_laws, load_study
-from harmonium.studies.export import list_laws, list_rows
 from tests.studies.made import make_row
 
 ROOT = Path(__file__).parent.parent

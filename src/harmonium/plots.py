@@ -23,6 +23,7 @@ This module is imported on demand, and needs the extra `report`: ``pip install h
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from harmonium.analysis.performance import QUALITIES, Trajectory
 from harmonium.reports.figures import Figure
 from harmonium.reports.performance_figures import (
     draw_ecdfs,
@@ -31,8 +32,6 @@ from harmonium.reports.performance_figures import (
     draw_profile,
 )
 from harmonium.reports.theme import Styles, make_config, style_algorithms
-from harmonium.studies.performance import QUALITIES
-from harmonium.studies.trajectories import Trajectory
 
 if TYPE_CHECKING:
     import altair as alt

@@ -13,15 +13,14 @@ from typing import Any
 import pytest
 from rich.text import Text
 
+from harmonium.analysis.tables import write_csv
 from harmonium.cli import execute, study, terminal
 from harmonium.specs import SpecError
 from harmonium.studies import engines
-from harmonium.studies.database import is_running
 from harmonium.studies.driver import bind
 from harmonium.studies.engines import Engine, EngineLost, Serial
-from harmonium.studies.loading import load_study, parse_study
-from harmonium.studies.store import Store
-from harmonium.studies.tables import write_csv
+from harmonium.studies.store import Store, is_running
+from harmonium.studies.study import load_study, parse_study
 from harmonium.studies.trial import fail
 from tests.cli.commands import assert_refused, call_here
 from tests.cli.studies import read_trials

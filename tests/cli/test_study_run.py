@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harmonium.studies.driver import bind
-from harmonium.studies.loading import load_study
 from harmonium.studies.store import Store
+from harmonium.studies.study import load_study
 from harmonium.studies.trial import execute, read_record
 from tests.cli.commands import assert_refused, call, call_here, running, wait_until, watch_terminal
 from tests.cli.studies import (

@@ -12,13 +12,13 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from harmonium import BOA, EDA, NK, UMDA, OneMax
+from harmonium.analysis.findings import Row
 from harmonium.cli.study_tables import count_ends, describe_progress, explain, list_rows
 from harmonium.cli.study_view import View, describe_end, estimate_left
-from harmonium.studies.cases import Case
 from harmonium.studies.driver import Driver
-from harmonium.studies.plans import Bisect, Fixed, Runs, Walk
-from harmonium.studies.store import Outcome
-from harmonium.studies.summary import Row, summarize
+from harmonium.studies.plans import Bisect, Case, Fixed, Runs, Walk
+from harmonium.studies.summary import summarize
+from harmonium.studies.trial import Outcome
 from harmonium.text import format_duration, format_time, shorten_count
 from tests.studies.made import make_case, make_failure, make_outcome
 

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from harmonium import BOA, EDA, RBM, Result, Stop, Trap, maximize, run
+from harmonium.analysis.tables import list_rows
 from harmonium.reports import Learning, write_report, write_result_report, write_run_report
 from harmonium.reports.curves import know
 from harmonium.reports.theme import style_algorithms
 from harmonium.reports.watch import Server
 from harmonium.studies import Store, read_rows
-from harmonium.studies.export import list_rows
 from tests.reports.customs import Blocks, Steady
 from tests.reports.stores import (
     CUSTOM,

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from harmonium import EDA, PaperTree
+from harmonium.analysis.findings import Law
+from harmonium.analysis.paper import read_points
+from harmonium.analysis.statistics import Estimate
 from harmonium.reports.charts import choose_log_ticks, choose_root_ticks
 from harmonium.reports.curves import (
     know,
@@ -19,10 +22,7 @@ from harmonium.reports.curves import (
 )
 from harmonium.reports.tables import _show_estimate
 from harmonium.reports.titles import write_power
-from harmonium.studies.paper import read_points
-from harmonium.studies.prose import format_count
-from harmonium.studies.scaling import Law
-from harmonium.studies.summary import Estimate
+from harmonium.text import format_count
 from tests.reports.stores import UNSOLVED, fill_store, read_snapshot
 from tests.studies.made import make_row
 

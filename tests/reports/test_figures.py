@@ -13,6 +13,8 @@ import altair as alt
 import pytest
 
 from harmonium import EDA, PaperRBM, Trap, run
+from harmonium.analysis.findings import Row
+from harmonium.analysis.statistics import Estimate
 from harmonium.reports.charts import finish
 from harmonium.reports.course_charts import draw_by_evaluations, draw_by_generation, draw_fact
 from harmonium.reports.courses import Course, frame_courses
@@ -35,7 +37,6 @@ from harmonium.reports.theme import (
     style_algorithms,
 )
 from harmonium.reports.titles import raise_superscripts, title_problem, title_runs, write_power
-from harmonium.studies.summary import Estimate, Row
 from tests.reports.stores import Document, read_snapshot
 
 TEXT_CONTRAST, LINE_CONTRAST = 4.5, 3.0

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.reports import write_report
 from harmonium.reports.curves import know
 from harmonium.reports.page import write_page
 from harmonium.reports.titles import write_power
 from harmonium.studies import Store, fit_laws, read_rows
-from harmonium.studies.export import list_laws, list_rows
 from harmonium.studies.store import StoreError
 from tests.reports.stores import (
     HOSTILE,

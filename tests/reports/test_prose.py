@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harmonium import BOA, EDA, UMDA, OneMax
+from harmonium.analysis.findings import Law, Row, State, find_crossings
+from harmonium.analysis.statistics import METRICS, Estimate
 from harmonium.reports.prose import (
     compare_algorithms,
     describe_unsolved,
@@ -17,9 +19,6 @@ from harmonium.reports.prose import (
     judge,
     write_lead,
 )
-from harmonium.studies.plans import State
-from harmonium.studies.scaling import Law, find_crossings
-from harmonium.studies.summary import METRICS, Estimate, Row
 from tests.reports.stores import read_snapshot
 
 SIZES = (10, 20, 30)

@@ -7,7 +7,7 @@ import pytest
 from harmonium.reports.snapshot import take_snapshot
 from harmonium.studies import Store, parse_study
 from harmonium.studies.driver import bind
-from harmonium.studies.export import list_trials
+from harmonium.studies.summary import list_trials
 from tests.reports.stores import ONE_SIZE, SMALL, fill_store, read_snapshot
 from tests.studies.made import make_failure, make_outcome, make_record, make_trial
 

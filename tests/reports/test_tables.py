@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from harmonium.analysis.findings import Row, compare_rows, fit_laws
 from harmonium.reports.tables import Table, tabulate_comparisons, tabulate_laws, tabulate_rows
-from harmonium.studies.comparisons import compare_rows
-from harmonium.studies.scaling import fit_laws
-from harmonium.studies.summary import Row
 from tests.studies.made import make_row
 
 TEN = np.arange(10.0, 20.0)

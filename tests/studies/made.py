@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from harmonium import ALGORITHMS, EDA, MODELS, UMDA, Algorithm, OneMax, Stop
+from harmonium.analysis.findings import Row
+from harmonium.analysis.statistics import METRICS, Metric, Values
 from harmonium.problems import AnyProblem
-from harmonium.studies.intervals import Values
 from harmonium.studies.plans import Bisect, Case, Plan
-from harmonium.studies.store import Figures, Outcome
-from harmonium.studies.summary import METRICS, Metric, Row
-from harmonium.studies.trial import Record, Trial
+from harmonium.studies.trial import Figures, Outcome, Record, Trial
 
 KNOWN_NAMES = ", ".join([*(one.name for one in MODELS), *(one.name for one in ALGORITHMS)])
 """Names of the models and algorithms of harmonium, as errors list them."""

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from harmonium.analysis.tables import write_csv, write_json
 from harmonium.studies.driver import bind, read_walks
-from harmonium.studies.export import list_traces, list_trials, write_csv, write_json
-from harmonium.studies.index import Index
-from harmonium.studies.loading import parse_study
 from harmonium.studies.plans import Case
 from harmonium.studies.store import Store
+from harmonium.studies.study import parse_study
+from harmonium.studies.summary import Index, list_traces, list_trials
 from tests.studies.made import make_outcome, make_record
 
 AWKWARD = 'a,b;"c"\n\tgröße “1”, ≤ 日本 🎈\r\nend\n'

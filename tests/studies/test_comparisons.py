@@ -11,19 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harmonium.studies.comparisons import (
+from harmonium.analysis.findings import MIN_PAIRS, Comparison, Row, compare_rows
+from harmonium.analysis.statistics import (
     MAX_EXACT_PAIRS,
-    MIN_PAIRS,
-    Comparison,
-    compare_rows,
+    Values,
     correct_holm,
     find_p_value,
     measure_a12,
     rank_differences,
 )
-from harmonium.studies.export import list_comparisons
-from harmonium.studies.intervals import Values
-from harmonium.studies.summary import Row
+from harmonium.analysis.tables import list_comparisons
 from tests.studies.made import make_row
 from tests.studies.reading import assert_same, to_csv, to_json
 

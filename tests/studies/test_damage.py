@@ -10,9 +10,9 @@ import pytest
 from harmonium.studies import Study, parse_study
 from harmonium.studies.driver import Driver, bind, read_rows, read_walks
 from harmonium.studies.engines import open_engine
-from harmonium.studies.export import list_traces
-from harmonium.studies.store import Outcome, Store, StoreError
-from harmonium.studies.trajectories import read_trajectories
+from harmonium.studies.store import Store, StoreError
+from harmonium.studies.summary import list_traces, read_trajectories
+from harmonium.studies.trial import Outcome
 from tests.studies.made import make_outcome, make_record, make_trial
 
 TRIALS = 12

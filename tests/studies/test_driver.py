@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from harmonium.analysis.findings import Row
 from harmonium.problems import nk_optimum
 from harmonium.studies import Store, parse_study
 from harmonium.studies.driver import Driver, bind, read_rows
 from harmonium.studies.engines import open_engine
-from harmonium.studies.store import Outcome
-from harmonium.studies.summary import Row
+from harmonium.studies.trial import Outcome
 from tests.modules import write_module
 
 NK = """

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from harmonium import EDA, NK, PROBLEMS, RBM, UMDA, Algorithm, Model, OneMax, Stop
+from harmonium.analysis.findings import Row, fit_laws
+from harmonium.analysis.statistics import METRICS
+from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.registry import importable
 from harmonium.studies.driver import walk_study
-from harmonium.studies.export import list_cases, list_laws, list_rows, list_trials
-from harmonium.studies.loading import parse_study
-from harmonium.studies.naming import parse_algorithm
 from harmonium.studies.plans import Bisect, Case, Fixed, Runs, Walk
-from harmonium.studies.scaling import fit_laws
-from harmonium.studies.store import Outcome, Store
-from harmonium.studies.summary import METRICS, Row, summarize
-from harmonium.studies.trial import Trial
+from harmonium.studies.store import Store
+from harmonium.studies.study import parse_algorithm, parse_study
+from harmonium.studies.summary import list_cases, list_trials, summarize
+from harmonium.studies.trial import Outcome, Trial
 from tests.modules import write_module
 from tests.problems.test_contract import EXAMPLES
 from tests.studies.made import (

@@ -18,11 +18,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from harmonium.analysis.tables import list_rows
 from harmonium.studies import Store, parse_study
-from harmonium.studies.channel import Channel, pack
 from harmonium.studies.driver import Driver, _read_answer, bind, read_rows
-from harmonium.studies.engines import Engine, Processes, WorkerDied, open_engine
-from harmonium.studies.export import list_rows
+from harmonium.studies.engines import Channel, Engine, Processes, WorkerDied, open_engine, pack
 from harmonium.studies.study import Study
 from harmonium.studies.trial import MAX_ERROR_CHARACTERS, execute, read_record, write_record
 from tests.modules import write_module
@@ -205,7 +204,7 @@ def test_a_worker_that_sends_something_else_is_replaced(
     worker: Processes,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("harmonium.studies.processes._ATTEMPTS", 1)
+    monkeypatch.setattr("harmonium.studies.engines._ATTEMPTS", 1)
     before = worker.submit(os.getpid).result(PATIENCE)
     error = worker.submit(call, argument).exception(PATIENCE)
     assert isinstance(error, WorkerDied)
@@ -240,7 +239,7 @@ def leave_a_child(begun: Path) -> None:
 def test_a_worker_that_has_died_is_replaced_though_its_child_holds_the_channel(
     worker: Processes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("harmonium.studies.processes._ATTEMPTS", 1)
+    monkeypatch.setattr("harmonium.studies.engines._ATTEMPTS", 1)
     begun = tmp_path / "child"
     error = worker.submit(leave_a_child, begun).exception(PATIENCE)
     os.kill(int(begun.read_text(encoding="ascii")), signal.SIGKILL)
@@ -271,7 +270,7 @@ def close_files() -> None:
 def test_a_worker_whose_files_are_closed_by_a_call_ends_quietly(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("harmonium.studies.processes._ATTEMPTS", 1)
+    monkeypatch.setattr("harmonium.studies.engines._ATTEMPTS", 1)
     with Processes(1) as executor:  # prints where `capfd` sees it
         error = executor.submit(close_files).exception(PATIENCE)
     assert str(error) == "the worker died 1 times, the last time with exit code 1"
@@ -292,7 +291,7 @@ def test_workers_are_killed_while_one_of_them_is_being_replaced(
             problems.append(error)
         yield
 
-    monkeypatch.setattr("harmonium.studies.processes.no_interrupts", kill_meanwhile)
+    monkeypatch.setattr("harmonium.studies.engines.no_interrupts", kill_meanwhile)
     error = executor.submit(close_files).exception(PATIENCE)
     assert (problems, str(error)) == ([], "killed")
     assert set(multiprocessing.active_children()) == before

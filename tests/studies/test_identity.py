@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harmonium.studies.database import is_running
-from harmonium.studies.store import Store, StoreError
+from harmonium.studies.store import Store, StoreError, is_running
 from tests.modules import write_module
 from tests.studies.made import make_record, make_trial
 

@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
+from harmonium.analysis.tables import list_rows
 from harmonium.runs.trace import COLUMNS
 from harmonium.studies.driver import bind, read_walks
-from harmonium.studies.export import (
+from harmonium.studies.store import Store
+from harmonium.studies.study import parse_study
+from harmonium.studies.summary import (
     TABLES,
     list_cases,
-    list_rows,
     list_table,
     list_traces,
     list_trials,
+    summarize,
 )
-from harmonium.studies.loading import parse_study
-from harmonium.studies.store import Store
-from harmonium.studies.summary import summarize
 from tests.modules import write_module
 from tests.studies.made import OWN_ONEMAX, make_failure, make_outcome, make_record
 from tests.studies.reading import (

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harmonium.studies.intervals import (
+from harmonium.analysis.findings import fit_law
+from harmonium.analysis.statistics import (
     MIN_SAMPLES,
     Values,
     find_mean_interval,
@@ -16,7 +17,6 @@ from harmonium.studies.intervals import (
     find_total_ratio_interval,
     solve_quadratic,
 )
-from harmonium.studies.scaling import fit_law
 from tests.studies.made import make_row
 
 SIMULATIONS = 3000

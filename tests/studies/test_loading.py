@@ -4,9 +4,8 @@ import pytest
 
 from harmonium import BOA, EDA, MODELS, NK, RBM, UMDA, OneMax, Stop, Trap
 from harmonium.specs import SpecError
-from harmonium.studies.loading import load_study, parse_study
 from harmonium.studies.plans import Bisect, Fixed, Runs, Walk
-from harmonium.studies.study import Study
+from harmonium.studies.study import Study, load_study, parse_study
 from tests.modules import write_module
 from tests.studies.made import KNOWN_NAMES, OWN_ONEMAX
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harmonium.studies import Trajectory, expected_running_time
-from harmonium.studies.performance import (
+from harmonium.analysis.performance import (
     QUALITIES,
     FixedBudget,
     FixedTarget,
@@ -30,8 +29,9 @@ from harmonium.studies.performance import (
     tabulate_budgets,
     tabulate_targets,
     trace_ecdfs,
+    trace_profiles,
 )
-from harmonium.studies.profiles import trace_profiles
+from harmonium.studies import Trajectory, expected_running_time
 
 A = [(1, 2.0), (4, 6.0), (20, 10.0)]
 B = [(1, 0.0), (10, 5.0), (60, 8.0)]

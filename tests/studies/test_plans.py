@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from harmonium import EDA, UMDA
 from harmonium.specs import SpecError
 from harmonium.studies.plans import Bisect, Fixed, Found, Grid, Measured, Runs, Walk
-from harmonium.studies.store import Outcome
-from harmonium.studies.trial import Trial
+from harmonium.studies.trial import Outcome, Trial
 from tests.studies.made import make_case, make_failure, make_outcome
 from tests.studies.worlds import TWICE, finish, size_of, solved_from, tell
 

@@ -11,8 +11,8 @@ from harmonium import EDA, UMDA, Family, Grid, Runs, Study, read_study, run
 from harmonium.specs import SpecError
 from harmonium.studies import Store, load_study
 from harmonium.studies.driver import Driver, bind
-from harmonium.studies.export import TABLES
 from harmonium.studies.store import StoreError
+from harmonium.studies.summary import TABLES
 from tests.modules import write_module
 from tests.studies.made import ONE_PLUS_ONE
 

@@ -10,19 +10,20 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harmonium import EDA, HIFF, NK, Algorithm, OneMax, PaperRBM, PaperTree, Pyramid, Trap
-from harmonium.problems import ProblemSpec
-from harmonium.studies.comparisons import compare_rows
-from harmonium.studies.paper import find_exponent, find_point, name_model
-from harmonium.studies.scaling import (
+from harmonium.analysis.findings import (
     LAW_METRICS,
     Law,
     Price,
+    Row,
+    compare_rows,
     find_crossings,
     find_prices,
     fit_law,
     fit_laws,
 )
-from harmonium.studies.summary import Estimate, Metric, Row
+from harmonium.analysis.paper import find_exponent, find_point, name_model
+from harmonium.analysis.statistics import Estimate, Metric
+from harmonium.problems import ProblemSpec
 from tests.studies.made import make_row
 
 SIZES = (20, 30, 40, 50, 60)

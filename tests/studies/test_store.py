@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from harmonium.studies import database
-from harmonium.studies.database import is_running
-from harmonium.studies.store import Store, StoreError
+from harmonium.studies import store as database
+from harmonium.studies.store import Store, StoreError, is_running
 from harmonium.studies.trial import fail
 from tests.studies.made import (
     ENVIRONMENT,

@@ -11,7 +11,7 @@ from harmonium import BOA, EDA, RBM, UMDA, Stop
 from harmonium.registry import find_object, importable
 from harmonium.specs import SpecError
 from harmonium.studies import Bisect, Family, Grid, Runs, Study, parse_study
-from harmonium.studies.naming import parse_algorithm
+from harmonium.studies.study import parse_algorithm
 from tests.modules import write_module
 from tests.studies.made import KNOWN_NAMES, ONE_PLUS_ONE
 

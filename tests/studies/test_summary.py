@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from harmonium import NK, OneMax
-from harmonium.studies.intervals import find_mean_interval
+from harmonium.analysis.findings import Row
+from harmonium.analysis.statistics import METRICS, Estimate, Metric, find_mean_interval
 from harmonium.studies.plans import Bisect, Case, Fixed, Plan, Runs, Walk
-from harmonium.studies.store import Outcome
-from harmonium.studies.summary import METRICS, Estimate, Metric, Row, summarize
+from harmonium.studies.summary import summarize
+from harmonium.studies.trial import Outcome
 from tests.studies.made import make_case, make_failure, make_outcome
 
 SOLVED = [

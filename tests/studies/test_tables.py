@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harmonium.studies.export import list_trials
+from harmonium.analysis.tables import write_csv, write_json
 from harmonium.studies.store import Store
-from harmonium.studies.tables import write_csv, write_json
+from harmonium.studies.summary import list_trials
 from tests.studies.made import make_record, make_trial
 from tests.studies.reading import AWKWARD, assert_same, to_csv, to_json
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import harmonium as hm
+from harmonium.analysis.tables import PERFORMANCE_TABLES
 from harmonium.studies import Store, StudyResult
 from harmonium.studies.driver import Driver, bind
-from harmonium.studies.performance_tables import PERFORMANCE_TABLES
-from harmonium.studies.trajectories import read_trajectories
+from harmonium.studies.summary import read_trajectories
 from harmonium.studies.trial import read_record, write_record
 from tests.cli.commands import call_here
 from tests.studies.made import make_record

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harmonium.studies.plans import Bisect, Fixed, Found, Plan, Runs, Walk
-from harmonium.studies.store import Outcome
+from harmonium.studies.trial import Outcome
 from tests.studies.made import make_case, make_failure, make_outcome
 from tests.studies.worlds import TWICE, World, finish, size_of, solved_from, tell
 

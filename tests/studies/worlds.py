@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from harmonium.studies.plans import Attempt, Case, Found, Plan, Walk
-from harmonium.studies.store import Outcome
-from harmonium.studies.trial import Trial
+from harmonium.studies.trial import Outcome, Trial
 from tests.studies.made import make_case, make_outcome
 
 World = Callable[[Trial], Outcome]

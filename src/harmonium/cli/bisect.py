@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from harmonium.analysis.tables import list_rows
 from harmonium.cli import options as o
 from harmonium.cli.results import name_algorithms
 from harmonium.cli.solve import make_algorithms, name_file, select_given
@@ -19,9 +20,8 @@ from harmonium.registry import importable
 from harmonium.search import Algorithm
 from harmonium.specs import SpecError, format_spec
 from harmonium.studies import Bisect, Family, Row, Study
-from harmonium.studies.export import list_rows
-from harmonium.studies.families import StudyError
 from harmonium.studies.plans import StudyPlan
+from harmonium.studies.study import StudyError
 
 StartOption = Annotated[int, typer.Option(help="First population.")]
 ToleranceOption = Annotated[

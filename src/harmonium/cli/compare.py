@@ -10,6 +10,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from harmonium.analysis.findings import compare_rows, format_estimate
+from harmonium.analysis.statistics import Metric
+from harmonium.analysis.tables import list_comparisons, list_rows
 from harmonium.cli import options as o
 from harmonium.cli.bisect import MaxPopulationOption, StoreOption, make_study, run_study
 from harmonium.cli.solve import make_algorithms, select_given
@@ -19,11 +22,7 @@ from harmonium.clock import PHASES
 from harmonium.registry import importable
 from harmonium.specs import SpecError, parse_scalar, split_commas
 from harmonium.studies import Bisect, Grid, Row, Runs, Study
-from harmonium.studies.comparisons import compare_rows
-from harmonium.studies.export import list_comparisons, list_rows
 from harmonium.studies.plans import MIN_POPULATION, StudyPlan
-from harmonium.studies.prose import format_estimate
-from harmonium.studies.summary import Metric
 from harmonium.text import format_seconds
 
 ModelListOption = Annotated[

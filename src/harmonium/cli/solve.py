@@ -19,7 +19,7 @@ from harmonium.registry import find_object, importable
 from harmonium.runs import Result, Runner, Stop, compile_kernels, default_stop, run
 from harmonium.search import ALGORITHMS, EDA, Algorithm, Structure
 from harmonium.specs import SpecError, format_spec, parse_scalar
-from harmonium.studies.making import MAX_TRIALS
+from harmonium.studies.study import MAX_TRIALS
 
 if TYPE_CHECKING:
     from harmonium.reports import Learning

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, TextIO, cast
 
 import typer
 
+from harmonium.analysis.findings import Row
+from harmonium.analysis.tables import write_csv, write_json
 from harmonium.cli.logs import write_trajectories
 from harmonium.cli.options import EngineOption, SchedulerOption, StoreArgument, WorkersOption
 from harmonium.cli.study_tables import describe_progress, show_failures, show_study
@@ -19,22 +21,18 @@ from harmonium.files import open_at_once, write_atomically
 from harmonium.interrupts import ends_as_interrupts
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
-from harmonium.studies.database import check_output, is_running
-from harmonium.studies.driver import (
-    Driver,
-    Stopped,
-    bind,
-    compile_study,
-    read_walks,
-    uncollected,
-)
+from harmonium.studies.driver import Driver, Stopped, bind, compile_study, read_walks, uncollected
 from harmonium.studies.engines import EngineLost, check_engine, open_engine
-from harmonium.studies.export import Table, list_table, list_traces, list_trials
-from harmonium.studies.index import Index
-from harmonium.studies.store import Store, StoreError
-from harmonium.studies.summary import Row, summarize
-from harmonium.studies.tables import write_csv, write_json
-from harmonium.studies.trajectories import read_trajectories
+from harmonium.studies.store import Store, StoreError, check_output, is_running
+from harmonium.studies.summary import (
+    Index,
+    list_table,
+    list_traces,
+    list_trials,
+    read_trajectories,
+    summarize,
+)
+from harmonium.studies.summary import TableName as Table
 from harmonium.studies.trust import list_modules
 from harmonium.text import escape
 

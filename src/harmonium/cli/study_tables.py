@@ -9,23 +9,28 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from harmonium.studies.comparisons import Comparison, compare_rows
-from harmonium.studies.export import flatten
-from harmonium.studies.index import name_state
-from harmonium.studies.prose import (
+from harmonium.analysis.findings import (
+    Comparison,
+    Law,
+    Row,
     choose_comparisons,
     choose_prices,
+    compare_rows,
     describe_crossing,
     describe_price,
+    find_crossings,
+    find_prices,
+    fit_laws,
     format_estimate,
     format_p_value,
     format_ratio,
     is_too_wide,
+    name_state,
 )
-from harmonium.studies.scaling import Law, find_crossings, find_prices, fit_laws
+from harmonium.analysis.statistics import Metric
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study
-from harmonium.studies.summary import Metric, Row
+from harmonium.studies.summary import flatten
 from harmonium.text import format_count, format_seconds
 
 

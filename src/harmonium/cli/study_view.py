@@ -11,11 +11,11 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from harmonium.analysis.findings import Row
 from harmonium.cli.study_tables import count_ends, explain
-from harmonium.studies.cases import Attempt, Case
 from harmonium.studies.driver import Driver
-from harmonium.studies.plans import Bisect, Walk
-from harmonium.studies.summary import Row, group_walks, summarize
+from harmonium.studies.plans import Attempt, Bisect, Case, Walk
+from harmonium.studies.summary import group_walks, summarize
 from harmonium.text import format_count, format_time, shorten_count
 
 

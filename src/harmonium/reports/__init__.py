@@ -16,8 +16,7 @@ from harmonium.reports.run_page import write_run_report
 from harmonium.reports.snapshot import take_snapshot
 from harmonium.reports.study_page import make_study_page
 from harmonium.specs import SpecError
-from harmonium.studies.database import check_output
-from harmonium.studies.store import Store
+from harmonium.studies.store import Store, check_output
 
 __all__ = ["Format", "Learning", "write_report", "write_result_report", "write_run_report"]
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from harmonium.analysis.findings import Law, Row
+from harmonium.analysis.paper import find_exponent, name_family, name_model, read_points
+from harmonium.analysis.statistics import Estimate, Metric
 from harmonium.clock import PHASES, Phase
 from harmonium.reports.titles import title_problem, write_power
-from harmonium.studies.paper import find_exponent, name_family, name_model, read_points
-from harmonium.studies.prose import format_count, format_seconds
-from harmonium.studies.scaling import Law
-from harmonium.studies.summary import Estimate, Metric, Row
+from harmonium.text import format_count, format_seconds
 
 MAX_PANELS: Final = 12
 """Panels of a grid; more sizes are thinned out."""

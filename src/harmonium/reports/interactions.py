@@ -8,7 +8,7 @@ from harmonium.reports.maps import make_cells
 from harmonium.reports.page import Section
 from harmonium.reports.theme import BACKGROUND, Styles
 from harmonium.runs import Result
-from harmonium.studies.prose import format_count
+from harmonium.text import format_count
 
 MAX_DRAWN_LENGTH, MAX_DRAWN_PAIRS = 200, 5000
 """Bits and pairs up to which a map is drawn."""

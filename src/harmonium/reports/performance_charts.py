@@ -9,6 +9,7 @@ from typing import Any, Final
 import altair as alt
 import numpy as np
 
+from harmonium.analysis.performance import Ecdf, FixedBudget, FixedTarget, Profile, Steps
 from harmonium.reports.charts import (
     SHOWN,
     Chart,
@@ -19,8 +20,6 @@ from harmonium.reports.charts import (
 )
 from harmonium.reports.curves import thin_out
 from harmonium.reports.theme import Styles
-from harmonium.studies.performance import Ecdf, FixedBudget, FixedTarget, Steps
-from harmonium.studies.profiles import Profile
 from harmonium.text import format_count
 
 MAX_STEPS: Final = 200

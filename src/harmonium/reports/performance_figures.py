@@ -5,6 +5,15 @@ from typing import Final, Protocol, TypeVar
 
 import numpy as np
 
+from harmonium.analysis.performance import (
+    QUALITIES,
+    Group,
+    Trajectory,
+    tabulate_budgets,
+    tabulate_targets,
+    trace_ecdfs,
+    trace_profiles,
+)
 from harmonium.reports.charts import Chart
 from harmonium.reports.figures import Figure
 from harmonium.reports.performance_charts import (
@@ -15,15 +24,6 @@ from harmonium.reports.performance_charts import (
 )
 from harmonium.reports.theme import Styles
 from harmonium.reports.titles import title_problem
-from harmonium.studies.performance import (
-    QUALITIES,
-    Group,
-    tabulate_budgets,
-    tabulate_targets,
-    trace_ecdfs,
-)
-from harmonium.studies.profiles import trace_profiles
-from harmonium.studies.trajectories import Trajectory
 
 Trajectories = Sequence[Trajectory]
 

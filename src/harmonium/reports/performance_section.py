@@ -4,6 +4,13 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from harmonium.analysis.performance import (
+    FixedTarget,
+    Group,
+    Trajectory,
+    tabulate_budgets,
+    tabulate_targets,
+)
 from harmonium.reports.page import Section
 from harmonium.reports.performance_figures import (
     draw_ecdfs,
@@ -13,9 +20,7 @@ from harmonium.reports.performance_figures import (
 )
 from harmonium.reports.tables import Cell, Column, Table
 from harmonium.reports.theme import Styles
-from harmonium.studies.performance import FixedTarget, Group, tabulate_budgets, tabulate_targets
-from harmonium.studies.prose import format_count
-from harmonium.studies.trajectories import Trajectory
+from harmonium.text import format_count
 
 _QUALITIES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
 _MAX_BUDGETS: Final = 5

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
+from harmonium.analysis.findings import MIN_PAIRS, Comparison, Cost, Row, compare_rows
+from harmonium.analysis.statistics import Estimate
 from harmonium.reports.curves import format_value
 from harmonium.reports.learned import Learned
 from harmonium.reports.snapshot import PlanKind, Snapshot
-from harmonium.studies.comparisons import MIN_PAIRS, Comparison, Cost, compare_rows
-from harmonium.studies.summary import Estimate, Row
 
 _UNITS: Final[dict[Cost, str]] = {
     "evaluations": "evaluations",

@@ -16,7 +16,7 @@ from harmonium.reports.theme import Styles, style_algorithms
 from harmonium.reports.values import tabulate_best
 from harmonium.runs import Result
 from harmonium.runs.explain import advise, describe_course, describe_optimality
-from harmonium.studies.prose import format_count, format_duration
+from harmonium.text import format_count, format_duration
 
 MAX_RANGES_OF_ONES = 200
 """Ranges of ones that are listed; the bits themselves are always shown in full."""

@@ -28,7 +28,7 @@ from harmonium.reports.tables import tabulate_learned, tabulate_results, tabulat
 from harmonium.reports.theme import Styles, style_algorithms
 from harmonium.reports.titles import title_problem
 from harmonium.runs import Result
-from harmonium.studies.prose import format_count, format_duration
+from harmonium.text import format_count, format_duration
 
 MAX_DRAWN_RUNS = 6
 """Runs that are drawn; more of them hide each other. Tables have all."""

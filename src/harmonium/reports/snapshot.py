@@ -6,16 +6,25 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Literal, cast
 
+from harmonium.analysis.findings import (
+    Comparison,
+    Crossing,
+    Law,
+    Price,
+    Row,
+    compare_rows,
+    find_crossings,
+    find_prices,
+    fit_laws,
+)
+from harmonium.analysis.performance import Trajectory
 from harmonium.reports.courses import Course, End
-from harmonium.studies.comparisons import Comparison, compare_rows
 from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Walk
-from harmonium.studies.scaling import Crossing, Law, Price, find_crossings, find_prices, fit_laws
-from harmonium.studies.store import Outcome, Overview, Store
+from harmonium.studies.store import Overview, Store
 from harmonium.studies.study import Study
-from harmonium.studies.summary import Row, summarize
-from harmonium.studies.trajectories import Trajectory, read_trajectories
-from harmonium.studies.trial import Trial
+from harmonium.studies.summary import read_trajectories, summarize
+from harmonium.studies.trial import Outcome, Trial
 
 PlanKind = Literal["bisect", "grid", "runs"]
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from harmonium.analysis.findings import Row
+from harmonium.analysis.statistics import Metric
 from harmonium.reports.curves import (
     MAX_PANELS,
     Panel,
@@ -20,7 +22,6 @@ from harmonium.reports.growth_charts import draw_growth, draw_phases
 from harmonium.reports.snapshot import Snapshot
 from harmonium.reports.theme import Styles
 from harmonium.reports.titles import title_problem
-from harmonium.studies.summary import Metric, Row
 
 _SIZES: Final = 4
 """Sizes of a family whose phases are shown."""

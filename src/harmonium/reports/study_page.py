@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
+from harmonium.analysis.findings import choose_prices, describe_crossing, describe_price
 from harmonium.reports.courses import Course
 from harmonium.reports.figures import draw_courses, draw_learned
 from harmonium.reports.page import Page, Section, format_period, format_time, name_file
@@ -25,13 +26,7 @@ from harmonium.reports.tables import (
 )
 from harmonium.reports.theme import Styles, style_algorithms
 from harmonium.reports.titles import title_problem
-from harmonium.studies.prose import (
-    choose_prices,
-    describe_crossing,
-    describe_price,
-    format_count,
-    format_duration,
-)
+from harmonium.text import format_count, format_duration
 
 
 def make_study_page(snapshot: Snapshot, known: Known | None = None) -> Page:

@@ -5,22 +5,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harmonium.reports.curves import know
-from harmonium.reports.learned import Learned
-from harmonium.runs import Result, Step
-from harmonium.studies.comparisons import Comparison, Cost
-from harmonium.studies.index import name_state
-from harmonium.studies.prose import (
-    format_count,
+from harmonium.analysis.findings import (
+    Comparison,
+    Cost,
+    Law,
+    Row,
     format_estimate,
     format_exponent,
     format_p_value,
     format_ratio,
-    format_seconds,
     is_too_wide,
+    name_state,
 )
-from harmonium.studies.scaling import Law
-from harmonium.studies.summary import Estimate, Metric, Row
+from harmonium.analysis.statistics import Estimate, Metric
+from harmonium.reports.curves import know
+from harmonium.reports.learned import Learned
+from harmonium.runs import Result, Step
+from harmonium.text import format_count, format_seconds
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,14 @@
 >>> result.to_frame("summary")  # doctest: +SKIP
 """
 
+from harmonium.analysis.findings import Law, Row, fit_laws
+from harmonium.analysis.performance import Trajectory, expected_running_time
 from harmonium.studies.driver import Stopped, read_rows
 from harmonium.studies.engines import EngineLost
-from harmonium.studies.families import Family
-from harmonium.studies.loading import load_study, parse_study
-from harmonium.studies.performance import expected_running_time
 from harmonium.studies.plans import Bisect, Grid, Runs
 from harmonium.studies.result import StudyResult, read_study, run_study
-from harmonium.studies.scaling import Law, fit_laws
 from harmonium.studies.store import Store
-from harmonium.studies.study import Study
-from harmonium.studies.summary import Row
-from harmonium.studies.trajectories import Trajectory
+from harmonium.studies.study import Family, Study, load_study, parse_study
 
 __all__ = [
     "Bisect",

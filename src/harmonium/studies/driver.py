@@ -15,16 +15,18 @@ from types import FrameType
 import msgspec
 from msgspec.structs import replace
 
+from harmonium.analysis.findings import Row
 from harmonium.runs import compile_kernels
 from harmonium.specs import SpecError
 from harmonium.studies.engines import Engine, EngineLost
 from harmonium.studies.plans import Bisect, Walk
-from harmonium.studies.store import Figures, Outcome, Store, StoreError
+from harmonium.studies.store import Store, StoreError
 from harmonium.studies.study import Study
-from harmonium.studies.summary import Row, summarize
-from harmonium.studies.trial import Record, Trial, execute, fail, read_record
+from harmonium.studies.summary import summarize
+from harmonium.studies.trial import Figures, Outcome, Record, Trial, execute, fail, read_record
 
 Watch = Callable[["Driver"], None]
+
 
 _MAX_WRONG_ANSWERS = 3
 """After so many answers to a trial that are not its own, it has failed."""

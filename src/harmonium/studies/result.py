@@ -7,16 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harmonium.studies.comparisons import Comparison, compare_rows
+from harmonium.analysis.findings import Comparison, Law, Row, compare_rows, fit_laws
+from harmonium.analysis.performance import Trajectory
 from harmonium.studies.driver import Driver, bind, compile_study, read_walks, uncollected
 from harmonium.studies.engines import check_engine, open_engine
-from harmonium.studies.export import TABLES, Table, list_table
 from harmonium.studies.plans import Walk
-from harmonium.studies.scaling import Law, fit_laws
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study
-from harmonium.studies.summary import Row, summarize
-from harmonium.studies.trajectories import Trajectory, read_trajectories
+from harmonium.studies.summary import TABLES, TableName, list_table, read_trajectories, summarize
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class StudyResult:
         with Store.open(self.path) as store, store.frozen():
             return list(read_trajectories(self.walks, store))
 
-    def to_frame(self, what: Table = "summary") -> Any:
+    def to_frame(self, what: TableName = "summary") -> Any:
         """Return a table as a pandas DataFrame; pandas must be installed.
 
         Parameters

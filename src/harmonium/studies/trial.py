@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import msgspec
 
@@ -33,8 +33,10 @@ from harmonium.specs import Spec, SpecError, from_dict, to_json
 VERSION = 4
 """Version of the results: raised when the same spec gives other results. Part of every key."""
 
+
 MAX_ERROR_CHARACTERS = 100_000
 """Length of the text of an error up to which it is stored whole."""
+
 
 Status = Literal["done", "failed"]
 
@@ -300,3 +302,29 @@ def _read_peak_memory() -> int:
         return 0
     scale = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """The numbers of a result that plans and summaries need."""
+
+    solved: bool
+    evaluations: int
+    unique_evaluations: int
+    generations: int | None
+    cpu_seconds: dict[str, float]
+
+
+class Outcome(NamedTuple):
+    """How a stored trial ended."""
+
+    status: Status
+    figures: Figures
+    peak_memory: int
+    wall_seconds: float
+    error: str
+
+
+read_figures = msgspec.json.Decoder(Figures)
+
+
+NOTHING = Figures(False, 0, 0, 0, {})

@@ -11,10 +11,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
+from harmonium.analysis.statistics import Metric
 from harmonium.models import BOA, PaperRBM
 from harmonium.problems import AnyProblem
 from harmonium.search import EDA, Algorithm, PaperTree
-from harmonium.studies.summary import Metric
 
 # Family: exponents of n for evaluations of BOA and RBM, then for CPU time of BOA and RBM.
 _TABLE: Final[dict[str, tuple[float, float, float, float]]] = {
@@ -27,8 +27,11 @@ _TABLE: Final[dict[str, tuple[float, float, float, float]]] = {
     "nk4": (5.3, 7.7, 9.2, 5.3),
     "nk5": (4.5, 5.1, 8.0, 4.9),
 }
+
+
 # Time of model building, of BOA and RBM: given in the text for three families.
 _BUILDING: Final = {"onemax": (3.2, 2.7), "trap5": (4.1, 2.7), "nk5": (8.1, 4.3)}
+
 
 _COLUMNS: Final[dict[Metric, int]] = {"evaluations": 0, "cpu_total": 2}
 
@@ -50,7 +53,7 @@ class Point(NamedTuple):
 @cache
 def read_points() -> tuple[Point, ...]:
     """Return the points of the paper's figures."""
-    text = (files("harmonium.studies") / "paper_points.csv").read_text("utf-8")
+    text = (files("harmonium.analysis") / "paper_points.csv").read_text("utf-8")
     return tuple(
         Point(family, model, hidden, metric, int(size), float(value))
         for family, model, hidden, metric, size, value in list(csv.reader(text.splitlines()))[1:]

@@ -19,15 +19,149 @@ run found.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from harmonium.studies.intervals import Interval, find_total_ratio_interval
-from harmonium.studies.trajectories import Floats, Instance, Trajectory
+from harmonium.analysis.statistics import Interval, find_total_ratio_interval
+
+Floats = NDArray[np.float64]
+
+
+class Instance(NamedTuple):
+    """A problem instance of a study."""
+
+    family: str
+    size: int
+    instance: int | None
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The best so far of one run; fitness is maximised.
+
+    Parameters
+    ----------
+    family : str
+        The problem, as the study names it.
+    size : int
+        Number of bits.
+    instance : int or None
+        The instance of the problem, if it has several.
+    name : str
+        The algorithm's name in the study.
+    seed : int
+        Seed of the run.
+    optimum : float or None
+        The optimum of the problem, if it is known.
+    evaluations : int
+        Evaluations of the whole run; what it has spent if it never reaches a target.
+    improvements : sequence of (evaluations, best)
+        Where the best so far changes: at which evaluation, and to which fitness.
+    given : int, optional
+        The population of a grid; none for other plans.
+
+    Raises
+    ------
+    ValueError
+        If there are no improvements, or evaluations or fitness do not rise from one to the next.
+    """
+
+    family: str
+    size: int
+    instance: int | None
+    name: str
+    seed: int
+    optimum: float | None
+    evaluations: int
+    improvements: Sequence[tuple[int, float]]
+    given: int | None = None
+
+    def __post_init__(self) -> None:
+        rising = bool((np.diff(self.found_at) > 0).all() and (np.diff(self.best) > 0).all())
+        if not len(self.improvements) or not rising:
+            raise ValueError(
+                f"improvements of {self.label}, seed {self.seed}, are {self.improvements!r:.80}; "
+                "expected pairs (evaluations, best), at least one, both rising"
+            )
+
+    @property
+    def problem(self) -> Instance:
+        """The problem instance."""
+        return Instance(self.family, self.size, self.instance)
+
+    @property
+    def label(self) -> str:
+        """The algorithm, on a grid with its population."""
+        return self.name if self.given is None else f"{self.name}, population {self.given:,}"
+
+    @cached_property
+    def found_at(self) -> Floats:
+        """Evaluations at which the best so far changes, ascending."""
+        return np.array([count for count, _ in self.improvements], dtype=float)
+
+    @cached_property
+    def best(self) -> Floats:
+        """The best so far from these evaluations on, ascending."""
+        return np.array([best for _, best in self.improvements], dtype=float)
+
+    def find_runtimes(self, targets: Sequence[float] | Floats) -> Floats:
+        """Return the evaluations to the first row that reaches each target.
+
+        A fitness counts as reaching a target up to rounding, as it does for the optimum.
+
+        Parameters
+        ----------
+        targets : sequence of float
+            Values of the fitness.
+
+        Returns
+        -------
+        array of float
+            Infinite for targets that the run does not reach.
+
+        Examples
+        --------
+        >>> from harmonium.studies import Trajectory
+        >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 7.0)])
+        >>> run.find_runtimes([3, 5, 7, 8]).tolist()
+        [1.0, 4.0, 9.0, inf]
+        """
+        wanted = np.asarray(targets, dtype=float)
+        enough = wanted - 1e-9 * np.maximum(1.0, np.abs(wanted))
+        runtimes: Floats = np.append(self.found_at, np.inf)[np.searchsorted(self.best, enough)]
+        return runtimes
+
+    def find_best(self, budgets: Sequence[float] | Floats) -> Floats:
+        """Return the best fitness after each number of evaluations.
+
+        Parameters
+        ----------
+        budgets : sequence of float
+            Numbers of evaluations. A run that ended before keeps its best.
+
+        Returns
+        -------
+        array of float
+            Not a number before the first known value.
+
+        Examples
+        --------
+        >>> from harmonium.studies import Trajectory
+        >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 7.0)])
+        >>> run.find_best([1, 3, 4, 1000]).tolist()
+        [3.0, 3.0, 6.0, 7.0]
+        """
+        places = np.searchsorted(self.found_at, np.asarray(budgets, dtype=float), side="right")
+        best: Floats = np.insert(self.best, 0, np.nan)[places]
+        return best
+
 
 QUALITIES: Final = tuple(place / 50 for place in range(1, 51))
 """The targets of an ECDF, evenly spaced."""
+
 
 _HUGE: Final = 1e300
 """Stands for infinity in quantiles, which interpolate."""
@@ -340,3 +474,57 @@ def _find_quartiles(runtimes: Floats) -> Floats:
     """Return the quartiles of each column, shape (3, columns); infinite if they meet infinity."""
     quartiles = np.quantile(np.minimum(runtimes, _HUGE), (0.25, 0.5, 0.75), axis=0)
     return np.where(quartiles > _HUGE / 1e6, np.inf, quartiles)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The costs of one algorithm, as multiples of the lowest cost on each problem."""
+
+    name: str
+    given: int | None
+    """The population of a grid; none for other plans."""
+    label: str
+    costs: Mapping[Instance, float]
+    """ERT on each problem instance, infinite if it was not reached."""
+    ratios: Mapping[Instance, float]
+    """Performance ratios, infinite where the algorithm did not reach the target."""
+
+    @property
+    def steps(self) -> Steps:
+        """ρ(τ): the share of the problems with a ratio of at most τ."""
+        return accumulate(np.array(list(self.ratios.values()), dtype=float))
+
+
+_Algorithm = tuple[str, int | None, str]
+
+
+def trace_profiles(trajectories: Sequence[Trajectory], quality: float = 1.0) -> list[Profile]:
+    """Return the performance profile of each algorithm; its cost is the ERT to a quality.
+
+    Problem instances on which not every algorithm has runs are left out. Those that no algorithm
+    solves count as problems.
+    """
+    ranges = find_ranges(trajectories)
+    runs: dict[tuple[_Algorithm, Instance], list[Trajectory]] = {}
+    for one in trajectories:
+        algorithm = one.name, one.given, one.label
+        runs.setdefault((algorithm, one.problem), []).append(one)
+    costs: dict[_Algorithm, dict[Instance, float]] = {}
+    for (algorithm, problem), mine in runs.items():
+        target = float(ranges[problem].find_targets([quality])[0])
+        costs.setdefault(algorithm, {})[problem] = expected_running_time(mine, target)
+    shared = [problem for problem in ranges if all(problem in mine for mine in costs.values())]
+    lowest = {problem: min(mine[problem] for mine in costs.values()) for problem in shared}
+    return [
+        Profile(
+            *algorithm,
+            {problem: mine[problem] for problem in shared},
+            {
+                problem: mine[problem] / lowest[problem]
+                if math.isfinite(mine[problem])
+                else math.inf
+                for problem in shared
+            },
+        )
+        for algorithm, mine in costs.items()
+    ]

@@ -1,0 +1,1 @@
+"""Statistics, findings, performance and tables of measurements; nothing here reads a store."""
