@@ -33,7 +33,7 @@ from pathlib import Path
 
 with warnings.catch_warnings(action="error"):
     from harmonium.cli import execute
-    from harmonium.registry import importable
+    from harmonium.specs import importable
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in background jobs
 for program, *words in json.loads(sys.argv[1]):

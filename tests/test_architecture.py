@@ -18,7 +18,7 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 
 ORDER: Final = (
     *("version", "arrays", "interrupts", "jit", "blas", "clock", "files", "text", "warn"),
-    *("extras", "system", "seeds", "sources", "specs", "registry", "state", "space"),
+    *("extras", "system", "seeds", "specs", "state", "space"),
     *("problems", "generate", "models", "testing"),
     *("learn", "search", "runs"),
     *("progress", "environment", "options", "optimize", "analysis", "studies"),

@@ -29,9 +29,9 @@ from harmonium import (
 )
 from harmonium.models import MODELS, Model
 from harmonium.problems import PBO, PROBLEMS, ProblemSpec
-from harmonium.registry import Registry
 from harmonium.specs import (
     FieldInfo,
+    Registry,
     Scalar,
     Spec,
     SpecError,
@@ -47,7 +47,7 @@ from harmonium.specs import (
 )
 
 LENGTHS = st.integers(1, 1_000_000)
-SMALL_FILE = str(Path(__file__).parent / "instances" / "assets" / "small.cnf")
+SMALL_FILE = str(Path(__file__).parent / "problems" / "formats" / "assets" / "small.cnf")
 
 PROBLEM_STRATEGIES: dict[str, st.SearchStrategy[ProblemSpec]] = {
     "onemax": st.builds(OneMax, LENGTHS),

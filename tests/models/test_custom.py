@@ -7,8 +7,7 @@ import pytest
 
 import harmonium as hm
 from harmonium.models import MODELS, read_interactions, read_linkage, read_weights
-from harmonium.registry import importable
-from harmonium.specs import SpecError
+from harmonium.specs import SpecError, importable
 from harmonium.studies.trial import Trial, execute, read_record
 from tests.modules import write_module
 

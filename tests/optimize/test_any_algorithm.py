@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.registry import importable
 from harmonium.runs import calling as calling_module
 from harmonium.runs import function as function_module
 from harmonium.runs.checkpoint import ExistingCheckpointError
+from harmonium.specs import importable
 from harmonium.state import CheckpointError, Snapshot
 from tests.functions import (
     Calls,

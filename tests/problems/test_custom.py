@@ -19,8 +19,7 @@ from harmonium.problems import (
     name_problem,
     read_structure,
 )
-from harmonium.registry import importable
-from harmonium.specs import Scalar, SpecError
+from harmonium.specs import Scalar, SpecError, importable
 from tests.modules import write_module
 from tests.problems.test_contract import EXAMPLES
 from tests.rows import every_row

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 import harmonium as hm
 from harmonium.problems import PROBLEMS, AnyProblem
 from harmonium.problems.formats import Landscape, Reader, read_nk, write_nk
-from harmonium.registry import importable
 from harmonium.runs import Stop
-from harmonium.specs import SpecError, format_spec, to_key
+from harmonium.specs import SpecError, format_spec, importable, to_key
 from harmonium.studies.trial import Trial, read_trial
 from tests.problems.formats import ASSETS
 from tests.rows import every_row

@@ -14,9 +14,8 @@ import harmonium as hm
 from harmonium import ALGORITHMS, EDA, Algorithm, Incremental, Search, Snapshot, Space, Trap
 from harmonium.arrays import Bits, check_bits
 from harmonium.clock import PHASES
-from harmonium.registry import importable
 from harmonium.space import as_space, make_space
-from harmonium.specs import to_json, to_key
+from harmonium.specs import importable, to_json, to_key
 from tests.modules import write_module
 from tests.rows import random_rows
 from tests.search.examples import EXAMPLES

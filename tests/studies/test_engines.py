@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from harmonium import EDA, PROBLEMS, Stop
-from harmonium.registry import importable
-from harmonium.specs import SpecError
+from harmonium.specs import SpecError, importable
 from harmonium.studies.engines import Processes, Serial, WorkerDied, count_cores, open_engine
 from harmonium.studies.trial import Trial, execute, read_record
 from tests.modules import write_module

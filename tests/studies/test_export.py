@@ -9,7 +9,7 @@ from harmonium import EDA, NK, PROBLEMS, RBM, UMDA, Algorithm, Model, OneMax, St
 from harmonium.analysis.findings import Row, fit_laws
 from harmonium.analysis.statistics import METRICS
 from harmonium.analysis.tables import list_laws, list_rows
-from harmonium.registry import importable
+from harmonium.specs import importable
 from harmonium.studies.driver import walk_study
 from harmonium.studies.plans import Bisect, Case, Fixed, Runs, Walk
 from harmonium.studies.store import Store

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from harmonium import BOA, EDA, RBM, UMDA, Stop
-from harmonium.registry import find_object, importable
-from harmonium.specs import SpecError
+from harmonium.specs import SpecError, find_object, importable
 from harmonium.studies import Bisect, Family, Grid, Runs, Study, parse_study
 from harmonium.studies.study import parse_algorithm
 from tests.modules import write_module

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from harmonium import BOA, EDA, MODELS, PROBLEMS, RBM, UMDA, Model, OneMax, Stop, Trap, run
 from harmonium.clock import PHASES
 from harmonium.problems import ProblemSpec
-from harmonium.registry import importable
 from harmonium.runs.trace import to_columns
-from harmonium.specs import SpecError
+from harmonium.specs import SpecError, importable
 from harmonium.studies import trial as module
 from harmonium.studies.trial import (
     Record,

@@ -19,9 +19,8 @@ from harmonium.analysis.performance import (
 )
 from harmonium.analysis.statistics import METRICS, Estimate
 from harmonium.models import MODELS
-from harmonium.registry import Registry
 from harmonium.search import ALGORITHMS
-from harmonium.specs import SpecError, format_scalar
+from harmonium.specs import Registry, SpecError, format_scalar
 from harmonium.text import escape
 
 Plain = dict[str, Any]

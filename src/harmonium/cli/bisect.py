@@ -16,9 +16,8 @@ from harmonium.cli.results import name_algorithms
 from harmonium.cli.solve import make_algorithms, name_file, select_given
 from harmonium.cli.study import ENGINE_LOST, INTERRUPTED, Show, carry_out
 from harmonium.problems import PROBLEMS, FileProblem
-from harmonium.registry import importable
 from harmonium.search import Algorithm
-from harmonium.specs import SpecError, format_spec
+from harmonium.specs import SpecError, format_spec, importable
 from harmonium.studies import Bisect, Family, Row, Study
 from harmonium.studies.plans import StudyPlan
 from harmonium.studies.study import StudyError

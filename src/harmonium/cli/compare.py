@@ -19,8 +19,7 @@ from harmonium.cli.solve import make_algorithms, select_given
 from harmonium.cli.study_tables import show_study
 from harmonium.cli.terminal import output
 from harmonium.clock import PHASES
-from harmonium.registry import importable
-from harmonium.specs import SpecError, parse_scalar, split_commas
+from harmonium.specs import SpecError, importable, parse_scalar, split_commas
 from harmonium.studies import Bisect, Grid, Row, Runs, Study
 from harmonium.studies.plans import MIN_POPULATION, StudyPlan
 from harmonium.text import format_seconds

@@ -8,9 +8,8 @@ from rich.table import Table
 from harmonium.cli.terminal import output
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
-from harmonium.registry import Registry
 from harmonium.search import ALGORITHMS
-from harmonium.specs import FieldInfo, Spec, describe_fields
+from harmonium.specs import FieldInfo, Registry, Spec, describe_fields
 
 REGISTRIES: Final[dict[str, Registry[Any]]] = {
     "problems": PROBLEMS,

@@ -20,13 +20,11 @@ from harmonium.files import fix_outputs
 from harmonium.interrupts import ignore_interrupts, one_interrupt
 from harmonium.options import Options
 from harmonium.problems import PROBLEMS
-from harmonium.registry import find_object, importable
 from harmonium.runs import EvaluationError, Result
 from harmonium.runs.checkpoint import ExistingCheckpointError
 from harmonium.runs.command import parse_command
 from harmonium.runs.function import BATCH_HINT, WORST_HINT
-from harmonium.sources import compile_sources, list_roots
-from harmonium.specs import SpecError, parse_scalar
+from harmonium.specs import SpecError, find_object, importable, parse_scalar
 from harmonium.studies.engines import count_cores
 
 GRACE_SECONDS = 1.0
@@ -175,12 +173,6 @@ _HINTS = {
 """Hints of the library in the words of the command line."""
 
 
-def _prepare_worker(roots: list[Path]) -> None:
-    """Let Ctrl-C end the search and not its workers, which import what the search has imported."""
-    ignore_interrupts()
-    compile_sources(roots)
-
-
 @dataclass(frozen=True)
 class Task:
     """A function `module:function` or a program, what evaluates it, and where the result goes."""
@@ -251,7 +243,7 @@ class Task:
             called, spawn = find_object(self.name), get_context("spawn")
             others = set(active_children())
             try:
-                processes = ProcessPoolExecutor(workers, spawn, _prepare_worker, (list_roots(),))
+                processes = ProcessPoolExecutor(workers, spawn, ignore_interrupts)
             except OSError as error:  # its locks are files in shared memory
                 raise SpecError(
                     f"workers cannot be started: {error.strerror}; make room in /dev/shm, or leave "

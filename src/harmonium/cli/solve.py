@@ -15,10 +15,9 @@ from harmonium.interrupts import plain_interrupts
 from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
 from harmonium.problems.formats import SUFFIXES
 from harmonium.progress import Progress
-from harmonium.registry import find_object, importable
 from harmonium.runs import Result, Runner, Stop, compile_kernels, default_stop, run
 from harmonium.search import ALGORITHMS, EDA, Algorithm, Structure
-from harmonium.specs import SpecError, format_spec, parse_scalar
+from harmonium.specs import SpecError, find_object, format_spec, importable, parse_scalar
 from harmonium.studies.study import MAX_TRIALS
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from harmonium.models.pbil import PBIL
 from harmonium.models.rbm import RBM, PaperRBM
 from harmonium.models.tree import Tree
 from harmonium.models.umda import UMDA
-from harmonium.registry import Registry
+from harmonium.specs import Registry
 
 MODELS: Registry[Model] = Registry(
     "model",

@@ -19,7 +19,7 @@ from harmonium.problems.nk import NK
 from harmonium.problems.onemax import OneMax
 from harmonium.problems.pbo import PBO
 from harmonium.problems.trap import Trap
-from harmonium.registry import Registry
+from harmonium.specs import Registry
 
 AnyProblem = ProblemSpec | CustomProblem
 

@@ -13,8 +13,7 @@ from typing import Any
 from harmonium.arrays import Bits, Fitness
 from harmonium.interrupts import is_interrupt
 from harmonium.problems.base import Problem, Structure
-from harmonium.sources import hash_source
-from harmonium.specs import Scalar, Spec, SpecError, format_spec
+from harmonium.specs import Scalar, Spec, SpecError, format_spec, hash_source
 
 
 @dataclass(frozen=True)

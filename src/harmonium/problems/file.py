@@ -102,7 +102,7 @@ class FileProblem(ProblemSpec):
         content = _read(self.path)
         digest = hashlib.sha256(content).hexdigest()
         if self.content not in ("", digest):
-            raise self.refusal("content", f"{digest!r}: {self.path} has changed")
+            raise self.field_error("content", f"{digest!r}: {self.path} has changed")
         made = self._make(content)
         self._set(length=made.length, content=digest, _made=made)
         if given not in (0, made.length):
@@ -117,11 +117,11 @@ class FileProblem(ProblemSpec):
         reader = Reader(content, self.path)
         told = detect_format(self.path, reader) if self.format == "auto" else self.format
         if self.instance and told not in ("qubo", "knapsack"):
-            raise self.refusal("instance", "0: the file has one instance")
+            raise self.field_error("instance", "0: the file has one instance")
         if self.sense != "auto" and told != "qubo":
-            raise self.refusal("sense", f"auto: it is for QUBO, and the format is {told}")
+            raise self.field_error("sense", f"auto: it is for QUBO, and the format is {told}")
         if self.infeasible != "repair" and told not in ("knapsack", "setcover"):
-            raise self.refusal("infeasible", f"repair: {told} has no constraints")
+            raise self.field_error("infeasible", f"repair: {told} has no constraints")
         return _MAKERS[told](reader, self)
 
     @property

@@ -26,7 +26,7 @@ class HIFF(ProblemSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.length < 2 or self.length & (self.length - 1):
-            raise self.refusal("length", "a power of 2, at least 2")
+            raise self.field_error("length", "a power of 2, at least 2")
 
     @property
     def levels(self) -> int:

@@ -65,10 +65,12 @@ class Ising(ProblemSpec):
         elif not self.side and isinstance(self.length, int | np.integer) and self.length > 0:
             self._set(side=math.isqrt(self.length))
             if self.side**2 != self.length:
-                raise self.refusal("length", "a square number, or give side, spins in a row, too")
+                raise self.field_error(
+                    "length", "a square number, or give side, the spins in a row"
+                )
         super().__post_init__()
         if self.length % self.side or self.length < 3 * self.side:
-            raise self.refusal("length", f"a multiple of side={self.side}, with 3 rows or more")
+            raise self.field_error("length", f"a multiple of side={self.side}, with 3 rows or more")
 
     def _set(self, **values: int) -> None:
         for field, value in values.items():

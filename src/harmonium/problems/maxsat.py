@@ -33,7 +33,7 @@ class MaxSat(ProblemSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.length < 3:
-            raise self.refusal("length", "at least 3, the bits of a clause")
+            raise self.field_error("length", "at least 3, the bits of a clause")
 
     @property
     def optimum(self) -> float:

@@ -37,7 +37,7 @@ class NK(ProblemSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k >= self.length:
-            raise self.refusal("k", f"less than length={self.length}")
+            raise self.field_error("k", f"less than length={self.length}")
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:

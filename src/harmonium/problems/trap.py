@@ -40,9 +40,9 @@ class Trap(ProblemSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.length % self.order:
-            raise self.refusal("length", f"a multiple of order={self.order}")
+            raise self.field_error("length", f"a multiple of order={self.order}")
         if self.distance is not None and self.distance > self.order:
-            raise self.refusal("distance", f"at most order={self.order}")
+            raise self.field_error("distance", f"at most order={self.order}")
 
     @property
     def optimum(self) -> float:

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from harmonium.registry import check_findable
 from harmonium.runs.distinct import Distinct
 from harmonium.runs.feasible import read_feasible
 from harmonium.runs.function import FunctionEvaluator
@@ -22,7 +21,7 @@ from harmonium.runs.trace import Improvement, Step, Trace
 from harmonium.search import ALGORITHMS
 from harmonium.space import Space
 from harmonium.space.codec import read_plain
-from harmonium.specs import SpecError, from_dict
+from harmonium.specs import SpecError, check_findable, from_dict
 from harmonium.state import CheckpointError, Snapshot
 from harmonium.text import one_line
 

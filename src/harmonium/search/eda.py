@@ -81,14 +81,14 @@ class EDA(Algorithm):
         """Raise if population, tournament and pairing do not go together."""
         if self.population != "auto":
             if self.population % 2:
-                raise self.refusal("population", "an even number")
+                raise self.field_error("population", "an even number")
             if self.tournament > self.population // 2:
-                raise self.refusal("tournament", "at most half the population")
+                raise self.field_error("tournament", "at most half the population")
         if self.pairing == "parent-offspring":
             if self.replacement != "keep-parents":
-                raise self.refusal("replacement", "keep-parents with pairing=parent-offspring")
+                raise self.field_error("replacement", "keep-parents with pairing=parent-offspring")
             if self.tournament != 2:
-                raise self.refusal("tournament", "2 with pairing=parent-offspring")
+                raise self.field_error("tournament", "2 with pairing=parent-offspring")
 
     @property
     def label(self) -> str:
@@ -144,7 +144,7 @@ def resolve_model(algorithm: "EDA | Incremental") -> None:
     elif isinstance(model, dict):
         model = MODELS.from_dict(model)
     if not isinstance(model, Model):
-        raise algorithm.refusal(
+        raise algorithm.field_error(
             "model", "a model, such as harmonium.RBM(), or a subclass of harmonium.Model"
         )
     object.__setattr__(algorithm, "model", model)

@@ -58,7 +58,7 @@ class Incremental(Algorithm):
         super().__post_init__()
         resolve_model(self)
         if self.best > self.population:
-            raise self.refusal("best", f"at most population={self.population}")
+            raise self.field_error("best", f"at most population={self.population}")
 
     @property
     def smallest_population(self) -> int:

@@ -190,7 +190,7 @@ class Grid(Spec):
         except (TypeError, msgspec.ValidationError):
             checked = ()
         if not checked or any(population % 2 for population in checked):
-            raise self.refusal(
+            raise self.field_error(
                 "populations", f"a list of even integers ≥ {MIN_POPULATION} and ≤ 100,000,000"
             )
         object.__setattr__(self, "populations", tuple(dict.fromkeys(checked)))
@@ -238,9 +238,9 @@ class Bisect(Spec):
         _check_even(self, "start")
         _check_even(self, "max_population")
         if self.start > self.max_population:
-            raise self.refusal("start", f"at most max_population, {self.max_population}")
+            raise self.field_error("start", f"at most max_population, {self.max_population}")
         if self.confirm and 2 * self.start > self.max_population:
-            raise self.refusal(
+            raise self.field_error(
                 "start", f"at most half of max_population, {self.max_population}, with confirm"
             )
 
@@ -317,7 +317,7 @@ def find_smallest(algorithm: Algorithm) -> int:
 
 def _check_even(plan: Spec, field: str) -> None:
     if getattr(plan, field) % 2:
-        raise plan.refusal(field, "an even number")
+        raise plan.field_error(field, "an even number")
 
 
 def _measure(case: Case, population: int | None) -> Attempts:

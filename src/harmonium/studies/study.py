@@ -12,10 +12,18 @@ import msgspec
 from harmonium.interrupts import is_interrupt
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS, AnyProblem
-from harmonium.registry import find_object, importable
 from harmonium.runs import Stop, default_stop
 from harmonium.search import ALGORITHMS, EDA, Algorithm
-from harmonium.specs import Spec, SpecError, from_dict, identify, make, read_source
+from harmonium.specs import (
+    Spec,
+    SpecError,
+    find_object,
+    from_dict,
+    identify,
+    importable,
+    make,
+    read_source,
+)
 from harmonium.studies.plans import PLANS, Bisect, Case, Plan, StudyPlan
 
 if TYPE_CHECKING:

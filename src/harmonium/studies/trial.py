@@ -24,11 +24,10 @@ from harmonium.blas import one_blas_thread
 from harmonium.environment import describe_environment
 from harmonium.interrupts import end_fork, is_interrupt
 from harmonium.problems import PROBLEMS, AnyProblem, name_problem
-from harmonium.registry import importable
 from harmonium.runs import Result, Stop, run
 from harmonium.runs.trace import to_columns
 from harmonium.search import ALGORITHMS, Algorithm
-from harmonium.specs import Spec, SpecError, from_dict, to_json
+from harmonium.specs import Spec, SpecError, from_dict, importable, to_json
 
 VERSION = 4
 """Version of the results: raised when the same spec gives other results. Part of every key."""
