@@ -17,8 +17,8 @@ PACKAGE: Final = TESTS.parent / "src" / "harmonium"
 MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 
 ORDER: Final = (
-    *("version", "arrays", "interrupts", "jit", "blas", "clock", "files", "text", "warn"),
-    *("extras", "system", "seeds", "specs", "state", "space"),
+    *("version", "arrays", "system", "jit", "blas", "clock", "text"),
+    *("seeds", "specs", "state", "space"),
     *("problems", "generate", "models", "testing"),
     *("learn", "search", "runs"),
     *("progress", "environment", "options", "optimize", "analysis", "studies"),

@@ -2,7 +2,7 @@
 
 import sys
 
-from harmonium.interrupts import end_now, exits_at_interrupt
+from harmonium.system import end_now, exits_at_interrupt
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 from msgspec import Meta
 
 from harmonium.arrays import Bits
-from harmonium.files import write_atomically
 from harmonium.problems import NK, PROBLEMS, FileProblem, Ising, MaxSat, load
 from harmonium.problems.formats import (
     Format,
@@ -26,6 +25,7 @@ from harmonium.problems.formats import (
     write_qubo,
 )
 from harmonium.specs import Length, Spec, SpecError, make
+from harmonium.system import write_atomically
 
 MAX_NODES: Final = 2_000
 """Limit of the exact search for the optimum of a knapsack; beyond it the optimum is unknown."""

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-from harmonium.interrupts import held_interrupts
+from harmonium.system import held_interrupts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

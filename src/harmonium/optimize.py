@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike
 
 from harmonium.arrays import Bits, check_bits
 from harmonium.clock import TimeUp
-from harmonium.files import fix_outputs
-from harmonium.interrupts import one_interrupt, plain_interrupts
 from harmonium.models import Model
 from harmonium.options import FilePath, Options
 from harmonium.problems import check_problem, find_repair
@@ -31,6 +29,7 @@ from harmonium.search import Algorithm
 from harmonium.seeds import check_seed
 from harmonium.space import Fixed, Groups, Space, SubsetSize, make_space
 from harmonium.space.codec import Domain, Variables
+from harmonium.system import fix_outputs, one_interrupt, plain_interrupts
 
 if TYPE_CHECKING:
     from harmonium.progress import Progress
@@ -396,5 +395,7 @@ def _check_initial(initial: Any, space: Space) -> Bits:
     repaired = space.repair(bits, np.random.default_rng(0))
     wrong = np.flatnonzero((repaired != bits).any(axis=1))
     if len(wrong):
-        raise ValueError(f"row {wrong[0]} of initial {space.blame(bits[wrong[0]])}; correct it")
+        raise ValueError(
+            f"row {wrong[0]} of initial {space.explain_invalid(bits[wrong[0]])}; correct it"
+        )
     return bits

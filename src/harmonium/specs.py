@@ -27,8 +27,7 @@ import msgspec
 import numpy as np
 from msgspec import inspect
 
-from harmonium.files import relative_to
-from harmonium.interrupts import is_interrupt
+from harmonium.system import is_interrupt, relative_to
 from harmonium.text import one_line
 
 Scalar = bool | int | float | str | None

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.files import FileRefusedError, read_regular, write_atomically
+from harmonium.system import FileRefusedError, read_file, write_atomically
 
 Arrays = dict[str, NDArray[Any]]
 T = TypeVar("T")
@@ -125,7 +125,7 @@ class Snapshot:
     def load(cls, path: str | os.PathLike[str]) -> "Snapshot":
         """Read a file, or raise `CheckpointError`."""
         try:
-            text = read_regular(path, MAX_BYTES, magic=_KIND)
+            text = read_file(path, MAX_BYTES)
         except FileRefusedError as error:
             raise CheckpointError(f"{path}: {error}") from None
         except OSError as error:

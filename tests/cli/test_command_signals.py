@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import harmonium as hm
-from harmonium.interrupts import ends_as_interrupts
 from harmonium.runs import command as command_module
 from harmonium.runs.command import Command, parse_command
+from harmonium.system import ends_as_interrupts
 from tests.cli.commands import running, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")

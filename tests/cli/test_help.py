@@ -13,7 +13,7 @@ import typer
 import harmonium
 from harmonium.cli import app
 from harmonium.cli.examples import EXAMPLES
-from harmonium.extras import EXTRAS
+from harmonium.system import EXTRAS
 from tests.cli.commands import COMMAND, call_here
 
 

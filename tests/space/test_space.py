@@ -60,7 +60,7 @@ def test_a_row_that_is_not_valid_is_explained(space: Space, seed: int) -> None:
             bounds = f"{space.fewest} to {space.most}"
             ones = "1 one" if row.sum() == 1 else f"{row.sum()} ones"
             words = f"has {ones}, where `subset_size` says {bounds}"
-        assert space.blame(row) == words
+        assert space.explain_invalid(row) == words
 
 
 @given(spaces(), st.integers(0, 99))

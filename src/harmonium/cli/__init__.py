@@ -24,9 +24,8 @@ from harmonium.cli.optimize import optimize
 from harmonium.cli.report import report
 from harmonium.cli.solve import solve
 from harmonium.cli.terminal import complain, plain_warnings
-from harmonium.extras import MissingExtraError
-from harmonium.interrupts import plain_interrupts
 from harmonium.specs import SpecError
+from harmonium.system import MissingExtraError, plain_interrupts
 
 app = typer.Typer(
     help="Optimise functions of bits by learning what good solutions look like.",

@@ -7,8 +7,8 @@ from rich.table import Table
 
 from harmonium.cli.terminal import output
 from harmonium.environment import describe_environment
-from harmonium.extras import EXTRAS, find_missing
 from harmonium.jit import find_cache
+from harmonium.system import EXTRAS, find_missing
 
 _PACKAGES = ("msgspec", "rich", "typer", "threadpoolctl")
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from harmonium.cli.terminal import messages, output, plain_errors
-from harmonium.files import write_atomically
 from harmonium.generate import GENERATORS, write_instance
 from harmonium.problems import FileProblem
 from harmonium.specs import SpecError
+from harmonium.system import write_atomically
 
 InstanceArgument = Annotated[
     str | None,

@@ -16,8 +16,6 @@ from harmonium.cli import options as o
 from harmonium.cli.logs import find_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
-from harmonium.files import fix_outputs
-from harmonium.interrupts import ignore_interrupts, one_interrupt
 from harmonium.options import Options
 from harmonium.problems import PROBLEMS
 from harmonium.runs import EvaluationError, Result
@@ -26,6 +24,7 @@ from harmonium.runs.command import parse_command
 from harmonium.runs.function import BATCH_HINT, WORST_HINT
 from harmonium.specs import SpecError, find_object, importable, parse_scalar
 from harmonium.studies.engines import count_cores
+from harmonium.system import fix_outputs, ignore_interrupts, one_interrupt
 
 GRACE_SECONDS = 1.0
 """Time that a worker process has to end by itself."""

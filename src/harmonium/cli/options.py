@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from harmonium.extras import find_missing, missing_error
 from harmonium.problems.formats import FORMATS
 from harmonium.specs import SpecError
 from harmonium.studies.engines import ENGINES
+from harmonium.system import find_missing, missing_error
 
 EDA_PANEL = "EDA"
 STOP_PANEL = "Stopping rules"

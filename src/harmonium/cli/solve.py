@@ -10,8 +10,6 @@ from harmonium.cli import options as o
 from harmonium.cli.logs import LogsOption, check_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
-from harmonium.files import resolve, writes_over
-from harmonium.interrupts import plain_interrupts
 from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
 from harmonium.problems.formats import SUFFIXES
 from harmonium.progress import Progress
@@ -19,6 +17,7 @@ from harmonium.runs import Result, Runner, Stop, compile_kernels, default_stop, 
 from harmonium.search import ALGORITHMS, EDA, Algorithm, Structure
 from harmonium.specs import SpecError, find_object, format_spec, importable, parse_scalar
 from harmonium.studies.study import MAX_TRIALS
+from harmonium.system import plain_interrupts, resolve, writes_over
 
 if TYPE_CHECKING:
     from harmonium.reports import Learning

@@ -17,8 +17,6 @@ from harmonium.cli.options import EngineOption, SchedulerOption, StoreArgument, 
 from harmonium.cli.study_tables import describe_progress, show_failures, show_study
 from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
-from harmonium.files import open_at_once, write_atomically
-from harmonium.interrupts import ends_as_interrupts
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
 from harmonium.studies.driver import Driver, Stopped, bind, compile_study, read_walks, uncollected
@@ -34,6 +32,7 @@ from harmonium.studies.summary import (
 )
 from harmonium.studies.summary import TableName as Table
 from harmonium.studies.trust import list_modules
+from harmonium.system import ends_as_interrupts, write_atomically
 from harmonium.text import escape
 
 TrustOption = Annotated[
@@ -200,7 +199,7 @@ def check_store(path: Path) -> None:
     if not path.is_file():
         return  # opening it raises the error
     try:
-        with open(path, "rb", opener=open_at_once) as file:
+        with open(path, "rb") as file:
             start = file.read(16)
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from error

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.interrupts import is_interrupt
 from harmonium.problems.base import Problem, Structure
 from harmonium.specs import Scalar, Spec, SpecError, format_spec, hash_source
+from harmonium.system import is_interrupt
 
 
 @dataclass(frozen=True)

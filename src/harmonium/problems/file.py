@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec import Meta
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.files import FileRefusedError, read_regular, resolve
 from harmonium.problems.arrays import ArrayProblem
 from harmonium.problems.base import ProblemSpec, Structure
 from harmonium.problems.formats import (
@@ -33,6 +32,7 @@ from harmonium.problems.sat import Sat
 from harmonium.problems.setcover import SetCover
 from harmonium.problems.spinglass import SpinGlass
 from harmonium.specs import Length, SpecError, format_spec
+from harmonium.system import FileRefusedError, read_file, resolve
 
 MINIMISED_SUFFIXES: Final = (".sparse", ".bq")
 """Suffixes of the collections whose QUBO instances are minimised."""
@@ -164,7 +164,7 @@ class FileProblem(ProblemSpec):
 
 def _read(path: str) -> bytes:
     try:
-        return read_regular(resolve(path), MAX_BYTES)
+        return read_file(resolve(path), MAX_BYTES)
     except FileRefusedError as error:
         raise SpecError(f"{path}: {error}") from None
     except (OSError, ValueError) as error:  # a path with a null byte is a ValueError

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from harmonium.extras import find_missing, missing_error
+from harmonium.system import find_missing, missing_error
 
 if find_missing("report"):
     raise missing_error("report", "reports and charts")
 
-from harmonium.files import writes_over
 from harmonium.reports.figures import Format
 from harmonium.reports.learned import Learning
 from harmonium.reports.page import render, write_page
@@ -17,6 +16,7 @@ from harmonium.reports.snapshot import take_snapshot
 from harmonium.reports.study_page import make_study_page
 from harmonium.specs import SpecError
 from harmonium.studies.store import Store, check_output
+from harmonium.system import writes_over
 
 __all__ = ["Format", "Learning", "write_report", "write_result_report", "write_run_report"]
 

@@ -10,7 +10,6 @@ from typing import Any, Final, Literal
 import altair as alt
 import vl_convert
 
-from harmonium.files import write_atomically
 from harmonium.reports.charts import Chart
 from harmonium.reports.course_charts import draw_by_evaluations, draw_by_generation, draw_fact
 from harmonium.reports.courses import Course, frame_courses, name_series
@@ -20,6 +19,7 @@ from harmonium.reports.maps import draw_pairs, draw_scores, draw_weights
 from harmonium.reports.run_parts import Run
 from harmonium.reports.theme import Styles, make_config
 from harmonium.reports.titles import raise_superscripts
+from harmonium.system import write_atomically
 
 Format = Literal["pdf", "svg", "png"]
 Groups = Sequence[tuple[str, Sequence[Course]]]

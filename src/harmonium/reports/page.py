@@ -13,10 +13,10 @@ import msgspec
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from harmonium.files import write_atomically
 from harmonium.reports.figures import VEGA_LITE, Figure
 from harmonium.reports.tables import Table
 from harmonium.reports.theme import DISC, Styles, make_config
+from harmonium.system import write_atomically
 from harmonium.version import __version__
 
 

@@ -1,7 +1,6 @@
 """Calls of the user's function, and reading what it returns: a number, or a failure."""
 
 import math
-import os
 import time
 import traceback
 from collections.abc import Callable
@@ -12,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from harmonium.arrays import Bits, Fitness, Row
-from harmonium.interrupts import end_fork, is_interrupt
 from harmonium.runs import command
 from harmonium.space import codec as variables
+from harmonium.system import is_interrupt
 from harmonium.text import one_line
 
 Function = Callable[[Any], Any]
@@ -71,24 +70,20 @@ def evaluate(
 
 def evaluate_row(function: Function, row: Row) -> Any:
     """Call a function for one row; return its value, or a failure."""
-    process = os.getpid()
     try:
         return function(row)
     except BaseException as error:  # noqa: BLE001  # the user's: part of the answer
         return _make_failure(error)
-    finally:
-        end_fork(process)
 
 
 def evaluate_batch(
     function: Function, bits: Bits, split: bool = False, deadline: float = math.inf
 ) -> Any:
     """Call a function for all rows at once; return its values, or a failure for each row."""
-    rows, process = len(bits), os.getpid()
+    rows = len(bits)
     try:
         answers = np.asarray(function(bits.copy()))
     except BaseException as error:  # noqa: BLE001  # the user's: part of the answer
-        end_fork(process)
         if split and rows > 1:
             parts: list[Any] = []
             for half in (bits[: rows // 2], bits[rows // 2 :]):
@@ -100,7 +95,6 @@ def evaluate_batch(
         if rows > 1:
             failure = replace(failure, words=f"{failure.words} for {rows} rows", rows=rows)
         return [failure] * rows
-    end_fork(process)
     if answers.shape == () and answers.item() is None:
         expected = f"expected an array of shape ({rows},), one number a row"
         return [Failure("returned None", "", expected, rows, "return")] * rows

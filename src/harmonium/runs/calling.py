@@ -15,8 +15,8 @@ from harmonium.arrays import Bits
 from harmonium.clock import TimeUp
 from harmonium.runs.answers import Function, evaluate
 from harmonium.runs.evaluator import EvaluationError
+from harmonium.system import warn
 from harmonium.text import one_line
-from harmonium.warn import warn
 
 MAX_BITS_PER_CALL: Final = 8_000_000
 """Maximum number of bits per batch call; temporaries of the function are far larger."""

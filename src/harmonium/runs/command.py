@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from harmonium.arrays import Bits
-from harmonium.interrupts import continue_stopped
 from harmonium.specs import SpecError
 from harmonium.text import one_line
 
@@ -53,7 +52,7 @@ class _Running:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    process_group=0 if os.name == "posix" else None,
+                    start_new_session=True,
                 )
             except OSError as error:
                 raise RuntimeError(f"{words[0]} cannot be run: {error.strerror}") from None
@@ -166,8 +165,6 @@ class Command:
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            if continue_stopped(process.pid):
-                raise RuntimeError(f"{self.words[0]} wants the terminal; programs do not have it")
             for output in outputs:
                 output.join(min(LOOK_SECONDS, left))
             if not any(output.is_open for output in outputs):

@@ -6,7 +6,7 @@ from harmonium.jit import take_remark
 from harmonium.problems import Problem, compile_problem
 from harmonium.runs.distinct import hash_rows
 from harmonium.search import Algorithm
-from harmonium.warn import warn
+from harmonium.system import warn
 
 
 def compile_kernels(algorithm: Algorithm, problem: Problem | None = None) -> None:

@@ -4,7 +4,6 @@ An evaluator counts the calls it makes and keeps what is done of a batch that is
 """
 
 import math
-import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness, Row, check_fitness
-from harmonium.interrupts import end_fork
 from harmonium.problems import Problem, name_problem, read_bound
 from harmonium.runs.result import Result
 from harmonium.runs.stopping import is_solved
@@ -161,12 +159,7 @@ class ProblemEvaluator(Evaluator):
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row; raise if one exceeds the optimum."""
-        process = os.getpid()
-        try:
-            values = self.problem(bits.copy())  # it may change its copy
-        finally:
-            end_fork(process)
-        fitness = check_fitness(values, len(bits))
+        fitness = check_fitness(self.problem(bits.copy()), len(bits))  # it may change its copy
         self.calls += len(bits)
         if self.target is not None and len(fitness):
             _check_optimum(float(fitness.max()), self.target)

@@ -5,8 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from harmonium.files import FileRefusedError, open_output, read_regular
-from harmonium.warn import warn
+from harmonium.system import FileRefusedError, read_file, warn
 
 MAX_BYTES = 1_000_000_000
 """Size of the lines after a checkpoint up to which they are read."""
@@ -20,14 +19,14 @@ class Log:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path).absolute()
-        self._file = open(path, "ab", buffering=0, opener=open_output)  # noqa: SIM115  # see close
+        self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # see close
 
     def rewind(self, seen: Place, seed: int) -> None:
         """Drop the lines of this search after a place, as they are written again; keep others."""
         if seen[0] != str(self._path) or not self._path.is_file():
             return
         try:
-            later = read_regular(self._path, MAX_BYTES, start=seen[1])
+            later = read_file(self._path, MAX_BYTES)[seen[1] :]
         except FileRefusedError as error:
             warn(f"the log {self._path} {error}; lines of this search may be in it twice")
             return

@@ -5,7 +5,6 @@ and callback. `run`, `maximize`, studies and the command line all use it.
 """
 
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,6 @@ import numpy as np
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.clock import TimeUp
-from harmonium.interrupts import end_fork, plain_interrupts
 from harmonium.runs.evaluator import EvaluationError, Evaluator, keep_finite, replace_failures
 from harmonium.runs.log import Log, Place
 from harmonium.runs.result import Result
@@ -23,6 +21,7 @@ from harmonium.runs.tally import Tally
 from harmonium.runs.trace import Step, Trace
 from harmonium.search import Algorithm, Search, Status
 from harmonium.space import Space
+from harmonium.system import plain_interrupts
 
 QUICK_STEP = 1e-4
 """Seconds of a step below which its time on the clock stands for its CPU time."""
@@ -333,8 +332,7 @@ class Runner:
         if self.watch is not None:
             self.watch(self)
         if self.callback is not None:
-            process, wanted = os.getpid(), self.callback(self)
-            end_fork(process)
+            wanted = self.callback(self)
             reason = reason or ("callback" if wanted else None)
         return reason
 

@@ -125,7 +125,7 @@ class Space:
                 break
         return count
 
-    def blame(self, row: Bits) -> str:
+    def explain_invalid(self, row: Bits) -> str:
         """Say why a row is not valid."""
         for place, value in zip(self.places, self.values, strict=True):
             if row[place] != value:

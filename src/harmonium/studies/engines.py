@@ -25,7 +25,6 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Final, Literal, ParamSpec, TypeVar, cast, get_args
 from zlib import crc32
 
-from harmonium.interrupts import continue_stopped
 from harmonium.specs import SpecError
 
 _HEADER: Final = struct.Struct("!16sQQI")
@@ -326,15 +325,13 @@ class _Worker:
             time.sleep(0.005)
 
     def _look(self) -> None:
-        """Raise if the process had ended at the last look; let one that is stopped continue.
+        """Raise if the process had ended at the last look.
 
         The channel alone does not tell: a child of the process may have it, too.
         """
         if self._ended:
             raise EOFError
         self._ended = self._process.exitcode is not None
-        if not self._ended:
-            continue_stopped(cast("int", self._process.pid))
 
 
 def _work(end: socket.socket, token: bytes) -> None:

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harmonium.files import writes_over
 from harmonium.specs import SpecError
 from harmonium.studies.trial import NOTHING, Outcome, Record, Status, Trial, read_figures
+from harmonium.system import writes_over
 
 if sys.platform == "win32":
     import msvcrt

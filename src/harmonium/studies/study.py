@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from harmonium.interrupts import is_interrupt
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS, AnyProblem
 from harmonium.runs import Stop, default_stop
@@ -25,6 +24,7 @@ from harmonium.specs import (
     read_source,
 )
 from harmonium.studies.plans import PLANS, Bisect, Case, Plan, StudyPlan
+from harmonium.system import is_interrupt
 
 if TYPE_CHECKING:
     from harmonium.studies.result import StudyResult
@@ -34,10 +34,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from harmonium.files import FileRefusedError, read_regular
 from harmonium.problems import FileProblem
 from harmonium.specs import format_spec
 from harmonium.studies.plans import Grid, Runs
+from harmonium.system import FileRefusedError, read_file
 
 Place = tuple[str | int, ...]
 """Where in a study something is: ("families", 0, "sizes", 1)."""
@@ -703,7 +703,7 @@ def load_study(path: str | Path) -> Study:
     """
     path = Path(path)
     try:
-        text = read_regular(path, MAX_BYTES).decode("utf-8")
+        text = read_file(path, MAX_BYTES).decode("utf-8")
     except FileRefusedError as error:
         raise SpecError(f"{path}: {error}; expected a study file, in TOML") from None
     except (OSError, UnicodeDecodeError) as error:

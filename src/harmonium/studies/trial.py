@@ -2,7 +2,6 @@
 
 import hashlib
 import multiprocessing
-import os
 import platform
 import re
 import signal
@@ -22,12 +21,12 @@ import msgspec
 
 from harmonium.blas import one_blas_thread
 from harmonium.environment import describe_environment
-from harmonium.interrupts import end_fork, is_interrupt
 from harmonium.problems import PROBLEMS, AnyProblem, name_problem
 from harmonium.runs import Result, Stop, run
 from harmonium.runs.trace import to_columns
 from harmonium.search import ALGORITHMS, Algorithm
 from harmonium.specs import Spec, SpecError, from_dict, importable, to_json
+from harmonium.system import is_interrupt
 
 VERSION = 4
 """Version of the results: raised when the same spec gives other results. Part of every key."""
@@ -206,9 +205,7 @@ def execute(spec: str, folder: str | None) -> bytes:
     """Run the trial of a spec and return its record as JSON.
 
     An error of the problem or algorithm is part of the record. `folder` holds modules of the user.
-    If the problem forks, the child process ends here: only this process answers.
     """
-    process = os.getpid()
     multiprocessing.current_process().daemon = False  # a problem may start processes
     started, clock = datetime.now(UTC), time.perf_counter()
     _reset_peak_memory()
@@ -219,11 +216,10 @@ def execute(spec: str, folder: str | None) -> bytes:
             trial = read_trial(spec)
             result = run(trial.problem, trial.algorithm, stop=trial.stop, seed=trial.seed)
     except BaseException as raised:  # noqa: BLE001  # of the user's code: recorded
-        if is_interrupt(raised) and _can_be_interrupted() and os.getpid() == process:
+        if is_interrupt(raised) and _can_be_interrupted():
             raise KeyboardInterrupt from None
         result = None
         error = _shorten(traceback.format_exc()).encode("utf-8", "backslashreplace").decode()
-    end_fork(process)
     return write_record(
         Record(
             status="failed" if result is None else "done",
