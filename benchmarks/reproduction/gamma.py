@@ -1,6 +1,6 @@
 """Measure why γ of single errors ends training too soon, and γ of mean errors does not.
 
-    python benchmarks/gamma.py     # writes results/gamma.jsonl; resumable, 15 CPU minutes
+    python -m benchmarks.reproduction.gamma   # 15 CPU minutes, resumable; results/gamma.jsonl
 
 5-traps of 60 bits are solved with both readings of γ at several populations. A line of the file has
 one run: how it ended, the epochs of its generations, and how the first fit changed the blocks. Runs
@@ -16,7 +16,7 @@ import harmonium as hm
 from harmonium.blas import one_blas_thread
 from harmonium.runs import Runner, Stop
 
-FILE = Path(__file__).parent.parent / "results" / "gamma.jsonl"
+FILE = Path(__file__).parents[2] / "results" / "gamma.jsonl"
 BITS, ORDER = 60, 5
 POPULATIONS, SEEDS = (8192, 16384, 32768), 5
 READINGS = ("points", "means")

@@ -1,4 +1,4 @@
-"""Write the results of studies/reproduction.toml to results/: see reproduction.py.
+"""Write the results of studies/reproduction.toml to results/: see __main__.py.
 
 The study may be measured in parts, each with a store of its own. Rows that a store has done replace
 those of the export, and all others are kept, so that the export does not need the stores of earlier
@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from points import PROBLEMS, RESULTS, name_family, read_number, read_table
+from benchmarks.reproduction.points import PROBLEMS, RESULTS, name_family, read_number, read_table
 
 from harmonium.analysis.findings import LAW_METRICS, Point, fit_power
 from harmonium.analysis.paper import find_exponent, name_model

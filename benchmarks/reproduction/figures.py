@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-from points import (
+from benchmarks.reproduction.points import (
     COSTS,
     FAMILIES,
     METRICS,
@@ -25,7 +25,7 @@ from harmonium.reports.growth_charts import draw_growth
 from harmonium.reports.theme import style_algorithms
 from harmonium.reports.titles import write_power
 
-FIGURES = Path(__file__).parent.parent / "docs" / "reproduction"
+FIGURES = Path(__file__).parents[2] / "docs" / "reproduction"
 
 
 AXES = {"evaluations": ("evaluations to the optimum", "~s"), "cpu": ("CPU seconds", ",~r")}

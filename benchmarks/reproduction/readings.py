@@ -1,8 +1,8 @@
 """Measure readings of the paper's RBM, and why it needs centred gradients: docs/reproduction.md.
 
     harmonium study run studies/readings.toml --store readings.db    # about ten CPU minutes
-    python benchmarks/readings.py --store readings.db                # writes results/readings.csv
-    python benchmarks/readings.py --masks                            # writes results/masks.jsonl
+    python -m benchmarks.reproduction.readings --store readings.db # writes results/readings.csv
+    python -m benchmarks.reproduction.readings --masks            # writes results/masks.jsonl
 
 studies/pairing.toml and studies/instances.toml are run and exported as the first: the file has the
 name of the study.
@@ -26,7 +26,7 @@ from harmonium.analysis.tables import list_rows
 from harmonium.search.population import PopulationSearch
 from harmonium.studies import read_study
 
-RESULTS = Path(__file__).parent.parent / "results"
+RESULTS = Path(__file__).parents[2] / "results"
 BITS, ORDER = 40, 4
 SETTINGS = {
     "uncentred": "rbm-paper:gamma=points,centered=false",

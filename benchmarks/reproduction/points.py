@@ -1,10 +1,10 @@
 """What docs/reproduction.md is made of: the tables of results/ and the paper's points."""
 
 import csv
-import textwrap
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import harmonium as hm
 from harmonium.analysis.findings import Point as LawPoint
@@ -12,7 +12,7 @@ from harmonium.analysis.findings import fit_power
 from harmonium.analysis.paper import find_exponent, read_points
 from harmonium.analysis.statistics import Estimate, Metric
 
-RESULTS = Path(__file__).parent.parent / "results"
+RESULTS = Path(__file__).parents[2] / "results"
 FAMILIES = {
     "onemax": "Onemax",
     "trap4": "4-traps",
@@ -103,6 +103,11 @@ def read_table(name: str) -> list[dict[str, str]]:
     """Read a file of results/."""
     with (RESULTS / name).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def read_lines(name: str) -> list[dict[str, Any]]:
+    """Return the lines of a JSON Lines file of results/."""
+    return [json.loads(line) for line in (RESULTS / name).read_text("utf-8").splitlines()]
 
 
 def read_number(text: str) -> float | None:
@@ -210,6 +215,8 @@ def fit_exponent(costs: Mapping[int, float]) -> Estimate | None:
     return power.exponent if power and len(costs) > 2 else None
 
 
-def fill(text: str, indent: str = "") -> list[str]:
-    """Return a paragraph as lines of 100 columns at most."""
-    return textwrap.wrap(text, 100, subsequent_indent=indent, break_on_hyphens=False)
+def write_table(heads: str, rows: Iterable[Iterable[object]]) -> list[str]:
+    """Return a table in Markdown; `heads` are its columns, separated by bars."""
+    columns = heads.count("|") + 1
+    body = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    return [f"| {heads} |", f"|{' --- |' * columns}", *body]

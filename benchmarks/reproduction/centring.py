@@ -1,6 +1,6 @@
 """Measure what centred gradients change, on the same parents: docs/reproduction.md.
 
-    python benchmarks/centring.py     # writes results/centring.jsonl; resumable, ten CPU minutes
+    python -m benchmarks.reproduction.centring   # ten CPU minutes, resumable; results/centring.jsonl
 
 The parents are those of the first generations of a run on 4-traps of 40 bits. Centred and uncentred
 RBMs are trained on them, with the same seed and through the same masks as in readings.py, so that
@@ -13,8 +13,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from benchmarks.reproduction.readings import BITS, MASKS, ORDER, POPULATION, RESULTS, SETTINGS
 from numpy.typing import NDArray
-from readings import BITS, MASKS, ORDER, POPULATION, RESULTS, SETTINGS
 
 import harmonium as hm
 from harmonium.arrays import Bits

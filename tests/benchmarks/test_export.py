@@ -1,23 +1,21 @@
 """A study measured in parts: merged exports are those of the whole study."""
 
 import csv
-import importlib
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.reproduction import export
 
 import harmonium as hm
 from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.studies import fit_laws, load_study
 from tests.studies.made import make_row
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 NUMBERS = ("factor", "exponent", "exponent_low", "exponent_high")
 STUDY = """
 name = "parts"
@@ -35,13 +33,6 @@ instances = 2
 runs = 1
 models = {}
 """
-
-
-@pytest.fixture
-def script() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "benchmarks")
-        yield importlib.import_module("reproduction_export")
 
 
 def run(folder: Path, name: str, families: list[tuple[list[int], str]]) -> Path:
@@ -69,7 +60,7 @@ def check_alike(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
                 assert str(value or "") == str(expected or "")
 
 
-def test_laws_of_an_export_are_those_of_its_samples(script: ModuleType) -> None:
+def test_laws_of_an_export_are_those_of_its_samples() -> None:
     rng = np.random.default_rng(1)
     rows = [
         make_row(
@@ -86,32 +77,30 @@ def test_laws_of_an_export_are_those_of_its_samples(script: ModuleType) -> None:
     rows.append(replace(rows[-1], size=20, state="running"))
     laws = list(list_laws(fit_laws(rows)))
     assert [law["paper_exponent"] for law in laws if law["metric"] == "evaluations"] == [1.3]
-    check_alike(list(list_laws(script.fit_laws(list(list_rows(rows))))), laws)
+    check_alike(list(list_laws(export.fit_laws(list(list_rows(rows))))), laws)
 
 
-def test_the_committed_laws_are_those_of_the_committed_summary(script: ModuleType) -> None:
-    laws = list(list_laws(script.fit_laws(read(ROOT / "results" / "reproduction.csv"))))
+def test_the_committed_laws_are_those_of_the_committed_summary() -> None:
+    laws = list(list_laws(export.fit_laws(read(ROOT / "results" / "reproduction.csv"))))
     assert len(laws) > 50
     check_alike(laws, read(ROOT / "results" / "reproduction-laws.csv"))
 
 
-def test_the_committed_rows_are_those_of_the_study(script: ModuleType) -> None:
-    places = [script.locate(row) for row in read(ROOT / "results" / "reproduction.csv")]
-    cases = load_study(script.STUDY).cases
+def test_the_committed_rows_are_those_of_the_study() -> None:
+    places = [export.locate(row) for row in read(ROOT / "results" / "reproduction.csv")]
+    cases = load_study(export.STUDY).cases
     assert places == list(dict.fromkeys((case.family, case.size, case.name) for case in cases))
 
 
-def test_parts_make_the_whole(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_make_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both, boa = '["umda", "boa"]', '["boa"]'
     families = [([6, 8, 10], both), ([12], boa)]
     tables = {}
     for results in ("whole", "parts"):
         (tmp_path / results).mkdir()
-        monkeypatch.setattr(script, "RESULTS", tmp_path / results)
-        monkeypatch.setattr("points.RESULTS", tmp_path / results)
-        monkeypatch.setattr(script, "STUDY", tmp_path / "whole.toml")
+        monkeypatch.setattr(export, "RESULTS", tmp_path / results)
+        monkeypatch.setattr("benchmarks.reproduction.points.RESULTS", tmp_path / results)
+        monkeypatch.setattr(export, "STUDY", tmp_path / "whole.toml")
         if results == "whole":
             stores = [run(tmp_path, "whole", families)]
         else:
@@ -119,7 +108,7 @@ def test_parts_make_the_whole(
             second = run(tmp_path, "second", [([8], both), ([12], boa)])
             stores = [second, first, second]
         for store in stores:
-            script.export(store)
+            export.export(store)
         facts = json.loads((tmp_path / results / "reproduction.json").read_text("utf-8"))
         tables[results] = (
             [
@@ -141,13 +130,13 @@ def test_parts_make_the_whole(
     assert tables["whole"][-2:] == (14, (7, 0))
 
 
-def test_rows_that_are_not_done_replace_none_that_are(script: ModuleType) -> None:
+def test_rows_that_are_not_done_replace_none_that_are() -> None:
     def make(state: str, number: int) -> dict[str, Any]:
         return {"family": "f", "size": 8, "name": "m", "state": state, "number": number}
 
     def merge(*states: str) -> int:
         study, kept, new = (make(state, at) for at, state in enumerate(states))
-        (row,) = script.merge_rows([[study], [kept]], [new])
+        (row,) = export.merge_rows([[study], [kept]], [new])
         return int(row["number"])
 
     assert merge("waiting", "done", "done") == 2
@@ -155,16 +144,16 @@ def test_rows_that_are_not_done_replace_none_that_are(script: ModuleType) -> Non
     assert merge("waiting", "unfinished", "unfinished") == 2
     beyond = make("done", 1) | {"size": 9}
     with pytest.raises(ValueError, match="f 9 m: done, but not in"):
-        script.merge_rows([[make("waiting", 0)]], [beyond])
-    assert len(script.merge_rows([[make("waiting", 0)]], [beyond | {"state": "waiting"}])) == 1
+        export.merge_rows([[make("waiting", 0)]], [beyond])
+    assert len(export.merge_rows([[make("waiting", 0)]], [beyond | {"state": "waiting"}])) == 1
 
 
-def test_a_store_of_another_study_is_refused(script: ModuleType) -> None:
+def test_a_store_of_another_study_is_refused() -> None:
     algorithms = {"umda": hm.EDA("umda")}
     one, other = (
         hm.Study("s", [hm.Family("onemax", sizes=[8], runs=runs)], algorithms, hm.Bisect())
         for runs in (3, 4)
     )
-    script.check_cases(one, one)
+    export.check_cases(one, one)
     with pytest.raises(ValueError, match="onemax 8 umda: the store's case is not in"):
-        script.check_cases(one, other)
+        export.check_cases(one, other)

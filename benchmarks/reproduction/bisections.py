@@ -1,6 +1,6 @@
 """Measure how much a bisection differs from one seed to the next: docs/reproduction.md.
 
-    python benchmarks/bisections.py     # four CPU minutes; writes results/bisections.csv
+    python -m benchmarks.reproduction.bisections   # four CPU minutes; writes results/bisections.csv
 
 Bisection, stopping rules and runs are those of studies/reproduction.toml; seed 1 gives its points.
 """
@@ -12,7 +12,7 @@ import pandas
 
 import harmonium as hm
 
-RESULTS = Path(__file__).parent.parent / "results"
+RESULTS = Path(__file__).parents[2] / "results"
 SEEDS = range(1, 500, 100)
 """Seeds of the first of 30 runs; the others follow it."""
 ALGORITHMS = {

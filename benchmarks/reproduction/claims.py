@@ -1,20 +1,20 @@
-"""The claims of the paper, judged by what was measured: a section of docs/reproduction.md."""
+"""The claims of the paper, judged by what was measured: tables of the page."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from points import (
+from benchmarks.reproduction.points import (
     ENDED,
     FAMILIES,
     POINTS,
     Measured,
-    fill,
     find_paper_exponent,
     fit_exponent,
     list_paper_sizes,
     read_paper,
+    write_table,
 )
 
 from harmonium.analysis.statistics import Estimate
@@ -55,46 +55,9 @@ class Claim(NamedTuple):
 
 
 def write_claims(rows: Sequence[Measured]) -> list[str]:
-    """Judge the claims of the paper by what was measured here."""
+    """Judge the claims of the paper by what was measured here, point by point."""
     claims = [*judge_points(rows), *judge_reach(rows), *judge_building(rows), judge_solved(rows)]
-    return [
-        "## The paper's claims",
-        "",
-        *fill(
-            "The claims of abstract, results and conclusion. Each is counted at the points that "
-            "both have, in the paper's figures and here, with `rbm-paper` and `boa`. It **holds** "
-            "if it is true at three quarters of our points or more, a claim on all problems if it "
-            "is true of all, and otherwise **does not hold**. It **holds only for its slow BOA** "
-            "if it is about CPU time and true of the paper's points, but not of ours. The last "
-            "column but one has the same with [γ of single errors](#why-training-stopped-too-soon)."
-        ),
-        "",
-        "| claim | in the paper | here | γ of single errors | verdict |",
-        "| --- | --- | --- | --- | --- |",
-        *(f"| {' | '.join(claim)} |" for claim in claims),
-        "",
-        *fill(
-            "Not tested here: that RBM-EDA takes polynomial time (our sizes are too few to tell a "
-            "power from an exponential), that hidden units stand for the blocks of a problem, and "
-            "that graphics processors make it 200 times faster. The conclusion of the paper gives "
-            "other sizes than its results, from which RBM-EDA takes less CPU time (60 instead of "
-            "180 bits for 5-traps, 10 instead of 60 for 6-traps); the table has those of the "
-            "results."
-        ),
-        "",
-        *fill(
-            "Claims on growth: the exponent of the model that is said to grow faster, minus that "
-            "of the other, with 95 % intervals. It is fitted to the ratio of the two costs at the "
-            "sizes at which both were measured here, in the paper's points and in ours. The claim "
-            "holds where our interval is above 0, and is open where it has 0 in it."
-        ),
-        "",
-        "| claim | the paper's exponents | the paper, at our sizes | here | sizes | verdict |",
-        "| --- | --- | --- | --- | --- | --- |",
-        *judge_growth(rows),
-        "",
-        *explain_boa(rows),
-    ]
+    return write_table("claim | in the paper | here | γ of single errors | verdict", claims)
 
 
 def list_costs(rows: Sequence[Measured], metric: str, end: str = "") -> dict[Place, Costs]:
@@ -316,7 +279,7 @@ def judge_solved(rows: Sequence[Measured]) -> Claim:
     return Claim("RBM-EDA solves all test problems", f"all {sizes} sizes", *cells, verdict)
 
 
-def judge_growth(rows: Sequence[Measured]) -> list[str]:
+def write_growth(rows: Sequence[Measured]) -> list[str]:
     """Judge whose costs grow faster, family by family, where the paper's table says so."""
     texts = {
         "evaluations": "evaluations of RBM-EDA grow faster",
@@ -347,8 +310,9 @@ def judge_growth(rows: Sequence[Measured]) -> list[str]:
                 ", ".join(map(str, sizes)) if mine else "",
                 judge_difference(mine, about_cpu=boa_first),
             )
-            lines.append(f"| {' | '.join(cells)} |")
-    return lines
+            lines.append(cells)
+    heads = "claim | the paper's exponents | the paper, at our sizes | here | sizes | verdict"
+    return write_table(heads, lines)
 
 
 def compare_costs(family: str, costs: Mapping[Place, Costs], *, boa_first: bool) -> Estimate | None:
@@ -381,30 +345,23 @@ def judge_difference(difference: Estimate | None, *, about_cpu: bool) -> str:
     return "open"
 
 
-def explain_boa(rows: Sequence[Measured]) -> list[str]:
-    """Say how much faster each model became since the paper: BOA by far the most."""
-    paper = list_paper_costs("cpu")
-    costs = {
-        place: (paper[place], ours)
-        for place, ours in list_costs(rows, "cpu").items()
-        if place in paper
-    }
-    if not costs:
-        return []
-    rbm = median(theirs.rbm / ours.rbm for theirs, ours in costs.values())
-    boa = median(theirs.boa / ours.boa for theirs, ours in costs.values())
-    gains: dict[str, list[float]] = {}
-    for (family, _), (theirs, ours) in costs.items():
-        gain = (theirs.boa / ours.boa) / (theirs.rbm / ours.rbm)
-        gains.setdefault(FAMILIES[family], []).append(gain)
-    words = ", ".join(f"{title} {median(values):.1f}" for title, values in gains.items())
-    text = (
-        "Why the claims on CPU time do not hold: in the median of these points our `rbm-paper` "
-        f"takes 1/{rbm:,.0f} of the paper's CPU time and our `boa` 1/{boa:,.0f}, at about the "
-        "same numbers of evaluations. The newer processor is a part that both share; beyond it "
-        f"BOA gained more than RBM-EDA by these factors (medians): {words}. Ours scores all "
-        "candidate parents of a bit in one pass over the rows, and after each edge only the child "
-        "of that edge again, so that model building no longer takes most of its time. Training of "
-        "`rbm-paper` goes on longer than with γ of single errors, which counts against it here."
+def write_speedups(rows: Sequence[Measured]) -> list[str]:
+    """Say how much faster each model became since the paper, in the median of the points."""
+    paper, ours = list_paper_costs("cpu"), list_costs(rows, "cpu")
+    gains: dict[str, list[Costs]] = {}
+    for (family, size), mine in ours.items():
+        if (theirs := paper.get((family, size))) is not None:
+            gain = Costs(theirs.rbm / mine.rbm, theirs.boa / mine.boa)
+            for title in (FAMILIES[family], "all"):
+                gains.setdefault(title, []).append(gain)
+    medians = [
+        (title, *(median(side) for side in zip(*found, strict=True)), len(found))
+        for title, found in gains.items()
+    ]
+    return write_table(
+        "family | points | `rbm-paper` | `boa` | `boa` / `rbm-paper`",
+        (
+            (title, n, f"{rbm:,.0f}", f"{boa:,.0f}", f"{boa / rbm:.1f}")
+            for title, rbm, boa, n in medians
+        ),
     )
-    return [*fill(text), ""]
