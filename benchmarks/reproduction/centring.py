@@ -1,6 +1,6 @@
 """Measure what centred gradients change, on the same parents: docs/reproduction.md.
 
-    python -m benchmarks.reproduction.centring   # ten CPU minutes, resumable; results/centring.jsonl
+    python -m benchmarks.reproduction.centring #  ten CPU minutes; results/centring.jsonl
 
 The parents are those of the first generations of a run on 4-traps of 40 bits. Centred and uncentred
 RBMs are trained on them, with the same seed and through the same masks as in readings.py, so that
