@@ -2,8 +2,8 @@
 
     python benchmarks/charts.py        # needs altair and vl-convert-python
 
-Reads race.jsonl, mixing.jsonl, evaluations.jsonl and bench.json (of `harmonium bench --json`)
-beside this file; writes docs/race.svg, docs/mixing.svg, docs/evaluations.svg and docs/bench.svg.
+Reads race.jsonl, mixing.jsonl, evaluations.jsonl and bench.json (`python -m benchmarks.speed
+--json`) beside this file; writes docs/race.svg, mixing.svg, evaluations.svg and bench.svg.
 """
 
 import json
@@ -128,7 +128,7 @@ def draw_bench() -> alt.Chart:
             y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=330)),
             color=alt.Color("group:N", scale=alt.Scale(range=COLOURS), title=None),
         )
-        .properties(title="harmonium bench, one core")
+        .properties(title="benchmarks/speed, one core")
     )
 
 

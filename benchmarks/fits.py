@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from speed.boa import make_trap_rows
+from speed.measure import Size
 
 from harmonium import MODELS
-from harmonium.bench.boa import make_trap_rows
-from harmonium.bench.scale import Size
 from harmonium.blas import one_blas_thread
 
 SIZE = Size(rows=4000, bits=100)

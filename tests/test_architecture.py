@@ -22,7 +22,7 @@ ORDER: Final = (
     *("problems", "generate", "models", "testing"),
     *("learn", "search", "runs"),
     *("progress", "environment", "options", "optimize", "analysis", "studies"),
-    *("api", "harmonium", "interop", "reports", "plots", "bench", "cli", "__main__"),
+    *("api", "harmonium", "interop", "reports", "plots", "cli", "__main__"),
 )
 """Modules and packages in dependency order; each imports only from those above.
 

@@ -43,7 +43,7 @@ def test_algorithms_are_listed_with_fields_and_defaults() -> None:
 def test_version_and_help() -> None:
     assert call_here("--version").stdout.strip() == f"harmonium {harmonium.__version__}"
     shown = call_here("--help").stdout
-    for command in ("solve", "optimize", "study", "bisect", "report", "algorithms", "bench"):
+    for command in ("solve", "optimize", "study", "bisect", "report", "algorithms"):
         assert f" {command} " in shown
 
 

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 import pytest
+from benchmarks.speed.boa import make_trap_rows
+from benchmarks.speed.measure import Size
 
 from harmonium import ECGA, EDA, OneMax, Problem, Trap, run
 from harmonium.arrays import Bits, Fitness
-from harmonium.bench.boa import make_trap_rows
-from harmonium.bench.scale import Size
 
 UNIVARIATE = ["umda", "pbil"]
 PAIRWISE = ["mimic", "bmda", "tree"]

@@ -13,7 +13,6 @@ from typer.exceptions import TyperException
 
 import harmonium
 from harmonium.cli import study
-from harmonium.cli.bench import bench
 from harmonium.cli.bisect import bisect
 from harmonium.cli.compare import compare
 from harmonium.cli.doctor import doctor
@@ -43,7 +42,6 @@ app.command("generate")(generate)
 app.command("problems")(list_problems)
 app.command("models")(list_models)
 app.command("algorithms")(list_algorithms)
-app.command("bench")(bench)
 app.command("doctor")(doctor)
 add_examples(app)
 

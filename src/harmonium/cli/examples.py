@@ -20,7 +20,6 @@ EXAMPLES: Final = {
     "problems": "problems",
     "models": "models",
     "algorithms": "algorithms",
-    "bench": "bench --quick",
     "doctor": "doctor",
 }
 """By command; the empty name is the program itself."""

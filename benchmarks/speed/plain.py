@@ -126,15 +126,6 @@ def score_family(child: list[int], parents: list[list[int]]) -> float:
     return likelihood - penalty
 
 
-def score_network(rows: Bits, network: Network) -> float:
-    """Return the BIC of a network."""
-    columns = [rows[:, bit].tolist() for bit in range(rows.shape[1])]
-    return sum(
-        score_family(columns[child], [columns[parent] for parent in parents])
-        for child, parents in enumerate(network)
-    )
-
-
 def find_descendants(network: Network, bit: int) -> set[int]:
     """Return a bit and all bits that depend on it."""
     below = {bit}

@@ -6,36 +6,34 @@ from typing import Any
 import numpy as np
 
 from harmonium.arrays import Bits
-from harmonium.bench.peers import Modules
-from harmonium.bench.plain import build_network
-from harmonium.bench.results import Measurement
-from harmonium.bench.scale import Scale, Size
-from harmonium.bench.timing import Action, time_in_turns, time_once
 from harmonium.models import BOA
 from harmonium.problems import Trap
 from harmonium.search.selection import select
+
+from .measure import Action, Measurement, Modules, Size, time_in_turns, time_once
+from .plain import build_network
 
 ORDER = 5
 """Bits in a trap."""
 LARGE_MILLISECONDS = 60.0
 """Bound on the time to build a large network."""
+ROUNDS = 15
 _MS = 1e3
 
 
-def measure_networks(scale: Scale, peers: Modules) -> Iterator[Measurement]:
+def measure_networks(quick: bool, peers: Modules) -> Iterator[Measurement]:
     """Compare the time to build small networks with peers, and large ones with a bound."""
-    yield from compare_networks(scale, peers)
-    yield measure_large(scale)
+    yield from compare_networks(Size(200, 10) if quick else Size(1000, 30, bound=1000.0), peers)
+    yield measure_large(Size(200, 20) if quick else Size(4000, 100))
 
 
-def compare_networks(scale: Scale, peers: Modules) -> Iterator[Measurement]:
+def compare_networks(size: Size, peers: Modules) -> Iterator[Measurement]:
     """Compare the time to build one network; peers need seconds, so they build it only once."""
-    size = scale.compared_networks
     rows = make_trap_rows(size)
     others = {"Python": build_plainly(rows)}
     if "pgmpy" in peers:
         others["pgmpy"] = search_pgmpy(peers["pgmpy"], rows)
-    ours = time_in_turns({"ours": build_ours(rows)}, scale.rounds)["ours"]
+    ours = time_in_turns({"ours": build_ours(rows)}, ROUNDS)["ours"]
     for name, build in others.items():
         yield Measurement(
             group="boa",
@@ -49,10 +47,9 @@ def compare_networks(scale: Scale, peers: Modules) -> Iterator[Measurement]:
         )
 
 
-def measure_large(scale: Scale) -> Measurement:
+def measure_large(size: Size) -> Measurement:
     """Measure the time to build a network as large as those of long runs."""
-    size = scale.large_networks
-    ours = time_in_turns({"ours": build_ours(make_trap_rows(size))}, scale.rounds)["ours"]
+    ours = time_in_turns({"ours": build_ours(make_trap_rows(size))}, ROUNDS)["ours"]
     return Measurement(
         group="boa",
         what=f"network {size}",

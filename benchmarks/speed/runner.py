@@ -1,24 +1,37 @@
-"""The runner: what it adds to each evaluation when a search asks for one row at a time."""
+"""The speed of the problems, and what the runner adds to each evaluation of a single row."""
 
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from harmonium.arrays import Bits, Fitness, Row
-from harmonium.bench.peers import Modules
-from harmonium.bench.results import Measurement
-from harmonium.bench.scale import Scale
-from harmonium.bench.timing import Action, repeat, time_once
 from harmonium.optimize import maximize
+from harmonium.problems import HIFF, NK, Ising, MaxSat, OneMax, ProblemSpec, Trap
 from harmonium.runs import Result, default_stop, run
 from harmonium.search import Algorithm, Search
 from harmonium.space import Space, as_space
-from harmonium.state import Snapshot
 
+from .measure import Action, Measurement, Modules, repeat, time_in_turns, time_once
+
+MIN_MILLION_READS = 20.0
+"""Bound on the speed of a problem, in million bits a second."""
+EVALUATED: tuple[tuple[ProblemSpec, int], ...] = (
+    (OneMax(100), 100),
+    (Trap(60, 5), 60),
+    (NK(30, 4), 30 * 5),
+    (HIFF(64), 64),
+    (MaxSat(50, 200), 200),
+    (Ising(side=10), 100),
+)
+"""Problems, and the smallest number of bits that the evaluation of a row reads.
+
+Each bit once; in NK once for each table that it indexes, in MAX-SAT one bit a clause.
+"""
 LENGTH = 100
 MAX_MICROSECONDS = 10.0
 """Bound on what the runner adds to a row."""
@@ -66,13 +79,13 @@ class GrayCodeSearch(Search):
     def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
         """Ignore the fitness, without the checks of `Search`: the runner alone is measured."""
 
-    def save(self) -> Snapshot:
-        """Return the row and its number."""
-        return Snapshot({"step": self._step}, {"row": self._row.copy()})
+    def save(self) -> NoReturn:
+        """Raise: nobody saves this search."""
+        raise NotImplementedError
 
-    def load(self, snapshot: Snapshot) -> None:
-        """Take over the state that `save` returned."""
-        self._step, self._row = snapshot.facts["step"], snapshot.arrays["row"].copy()
+    def load(self, snapshot: Any) -> NoReturn:
+        """Raise: nobody saves this search."""
+        raise NotImplementedError
 
 
 class ZeroProblem:
@@ -91,11 +104,29 @@ def return_zero(row: Row) -> float:
     return 0.0
 
 
-def measure_runner(scale: Scale, peers: Modules) -> Iterator[Measurement]:
+def measure_fitness(quick: bool, peers: Modules) -> Iterator[Measurement]:
+    """Measure the number of bits that each problem reads in a second, on random rows."""
+    rng, count = np.random.default_rng(1), 1000 if quick else 10_000
+    for problem, reads in EVALUATED:
+        rows = rng.integers(0, 2, (count, problem.length), dtype=np.uint8)
+        seconds = time_in_turns({"ours": partial(problem, rows)}, rounds=15)["ours"]
+        yield Measurement(
+            group="fitness",
+            what=str(problem),
+            against=f"bound of {MIN_MILLION_READS:g}",
+            ours=reads * count / seconds / 1e6,
+            peer=MIN_MILLION_READS,
+            unit="million bits/s",
+            bound=1.0,
+        )
+
+
+def measure_runner(quick: bool, peers: Modules) -> Iterator[Measurement]:
     """Measure the time of one-row tells in `run`, and in `maximize` with its cache."""
     rows = np.zeros((1, LENGTH), dtype=np.uint8)
     row = rows[0].astype(np.int64)
     problem = ZeroProblem()
+    tells = 10_000 if quick else 1_000_000
     calls: dict[str, tuple[Callable[[int], Result], Action]] = {
         "run": (run_rows, lambda: problem(rows)),
         "maximize, cached": (maximize_rows, lambda: return_zero(row)),
@@ -104,9 +135,9 @@ def measure_runner(scale: Scale, peers: Modules) -> Iterator[Measurement]:
         search(WARM_UP_ROWS)  # imports and compiles
         yield Measurement(
             group="runner",
-            what=f"{scale.one_row_tells:,} one-row tells, {name}",
+            what=f"{tells:,} one-row tells, {name}",
             against=f"bound of {MAX_MICROSECONDS:g} µs",
-            ours=time_overhead(search, evaluate, scale.one_row_tells) * _MICRO,
+            ours=time_overhead(search, evaluate, tells) * _MICRO,
             peer=MAX_MICROSECONDS,
             unit="µs/row",
             better="less",
