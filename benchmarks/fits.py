@@ -15,7 +15,7 @@ from speed.boa import make_trap_rows
 from speed.measure import Size
 
 from harmonium import MODELS
-from harmonium.blas import one_blas_thread
+from harmonium.jit import one_blas_thread
 
 SIZE = Size(rows=4000, bits=100)
 ROUNDS = 5

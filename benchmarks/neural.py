@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 
 import harmonium as hm
-from harmonium.blas import one_blas_thread
+from harmonium.jit import one_blas_thread
 
 MODELS = [
     *("rbm", "dbn", "dbm", "dae", "helmholtz"),

@@ -17,7 +17,7 @@ PACKAGE: Final = TESTS.parent / "src" / "harmonium"
 MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 
 ORDER: Final = (
-    *("version", "arrays", "system", "jit", "blas", "clock", "text"),
+    *("version", "arrays", "system", "clock", "jit", "text"),
     *("seeds", "specs", "state", "space"),
     *("problems", "generate", "models", "testing"),
     *("learn", "search", "runs"),

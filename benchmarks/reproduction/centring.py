@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.arrays import Bits
-from harmonium.blas import one_blas_thread
+from harmonium.jit import one_blas_thread
 from harmonium.models import MODELS
 from harmonium.models.rbm import RBM, FittedRBM
 from harmonium.search.population import PopulationSearch

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import harmonium as hm
-from harmonium.blas import one_blas_thread
+from harmonium.jit import one_blas_thread
 from harmonium.runs import Runner, Stop
 
 FILE = Path(__file__).parents[2] / "results" / "gamma.jsonl"

@@ -16,8 +16,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from harmonium.blas import one_blas_thread
 from harmonium.environment import describe_environment
+from harmonium.jit import one_blas_thread
 
 from .boa import measure_networks
 from .measure import PEERS, Measurement, load_peers

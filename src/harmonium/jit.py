@@ -1,26 +1,26 @@
-"""Numba with our settings; the decorators keep the types of the functions.
+"""Numba with our settings, the time that it takes, and BLAS with one thread.
 
-Compiled code is cached on disk beside the source (or in the user's cache folder), so that only the
-first use waits for the compiler. Where neither can be written, it is cached in a private folder for
-temporary files, or not at all. Cached files have a checksum: what is damaged is compiled again.
+Kernels are compiled when they are first called. Numba keeps compiled code on disk, beside the
+source or in the user's cache folder, so that later processes only load it.
 """
 
 import multiprocessing
-import os
-import pickle
-import stat
-import tempfile
-import zlib
+import sys
+import threading
+import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 from numba import njit
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core import event
+from numba.core.caching import FunctionCache
+from threadpoolctl import ThreadpoolController
 
+from harmonium.clock import compiling
 from harmonium.system import held_interrupts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -28,16 +28,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _FAST = {"error_model": "numpy", "fastmath": {"contract", "nnan"}}
 _ANY_ORDER = {"error_model": "numpy", "fastmath": {"contract", "nnan", "reassoc"}}
 
-_remarks: dict[Path | None, str] = {}
-"""By folder, where compiled code is cached if not where it should be, as long as nobody knows."""
-
-_unsaved: set[str] = set()
-"""Folders in which compiled code could not be saved; each is remarked on once."""
-
-_CHECKSUM_BYTES = 4
-
-_TOLD = "told"
-"""File in a private folder: the user has been told about it."""
+SILENT_SECONDS = 1.0
+"""Seconds of compiling after which the user is told why there is a pause."""
 
 
 def jit(function: Function) -> Function:
@@ -67,17 +59,6 @@ def jit_inline(function: Function) -> Function:
     return _compile(function, **_FAST, inline="always")
 
 
-def take_remark() -> str:
-    """Return what to tell the user about the cache, once; empty if there is nothing to tell."""
-    if not _remarks or multiprocessing.parent_process() is not None:  # workers do not repeat it
-        return ""
-    folder, words = _remarks.popitem()
-    if folder is not None:
-        with suppress(OSError):
-            (folder / _TOLD).touch()
-    return f"compiled code {words}; set NUMBA_CACHE_DIR to a folder that is writable"
-
-
 def find_cache() -> Path | None:
     """Return the folder in which compiled code of this file is cached; none if it is not."""
     compiled: Any = jit(find_cache)
@@ -85,62 +66,34 @@ def find_cache() -> Path | None:
     return None if folder is None else Path(folder)
 
 
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Limit every BLAS in the process to one thread inside the block, and restore it after.
+
+    The matrix products of models are too small for several threads. Studies use the other cores for
+    other runs, and CPU times by phase stay comparable.
+    """
+    limit: AbstractContextManager[Any] = _control_blas().limit(limits=1, user_api="blas")
+    return limit
+
+
+@cache
+def _control_blas() -> ThreadpoolController:
+    import scipy.linalg.cython_blas  # noqa: F401, PLC0415  # Numba's BLAS; it must be loaded
+
+    return ThreadpoolController()
+
+
 def _compile(function: Function, **settings: Any) -> Function:
-    try:
-        return _compile_cached(function, settings)
-    except RuntimeError:  # neither the source folder nor the user's cache folder can be written
-        folder = _make_private_folder()
-    if folder is None:
-        _remarks[None] = "is not cached, so that every process compiles it: no folder is writable"
-        return cast("Function", njit(**settings)(function))
-    if not (folder / _TOLD).exists():
-        _remarks[folder] = f"is cached in {folder}: neither its own folder nor the home is writable"
-    config: Any = numba.config
-    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-    try:
-        return _compile_cached(function, settings)
-    finally:
-        config.CACHE_DIR = before
-
-
-def _compile_cached(function: Function, settings: dict[str, Any]) -> Function:
-    """Compile a function as `njit(cache=True)` does, with a cache that survives damage."""
     compiled: Any = njit(**settings)(function)
-    compiled._cache = _CheckedCache(function)
+    try:
+        compiled._cache = _Cache(function)
+    except RuntimeError:  # no folder is writable: every process compiles the function
+        _listener.cached = False
     return cast("Function", compiled)
 
 
-class _CheckedFile(IndexDataCacheFile):
-    """Files of compiled code with checksums; damaged ones count as missing, and are replaced."""
-
-    def _dump(self, obj: object) -> bytes:
-        content: bytes = super()._dump(obj)
-        return content + _sum_up(content)
-
-    def _load_index(self) -> dict[Any, str]:
-        head = pickle.dumps(self._version, protocol=-1)
-        try:
-            content = _read_regular(self._index_path)
-        except OSError:
-            return {}
-        if not (content.startswith(head) and _is_intact(content[len(head) :])):
-            return {}
-        overloads: dict[Any, str] = super()._load_index()
-        return overloads
-
-    def _load_data(self, name: str) -> Any:
-        path = self._data_path(name)
-        if not _is_intact(_read_regular(path)):
-            raise OSError(f"{path} is damaged")  # Numba then compiles the function
-        return super()._load_data(name)
-
-
-class _CheckedCache(FunctionCache):
-    """The cache of a compiled function; one that cannot be written is done without."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file.__class__ = _CheckedFile
+class _Cache(FunctionCache):
+    """Numba's cache on disk; interrupts wait while it loads, and a full disk does no harm."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         # Loading calls back into Python, and an exception in there crashes the process.
@@ -150,45 +103,48 @@ class _CheckedCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except OSError as error:
-            folder = str(self.cache_path)
-            if folder not in _unsaved:
-                why = f"{folder} cannot be written ({error.strerror})"
-                _remarks[None] = f"is not cached, so that every process compiles it: {why}"
-            _unsaved.add(folder)
+        except OSError:
+            _listener.cached = False
 
 
-def _read_regular(path: str) -> bytes:
-    if not Path(path).is_file():  # reading a pipe would wait for ever
-        raise OSError(f"{path} is not a regular file")
-    return Path(path).read_bytes()
+class _Listener(event.Listener):
+    """Adds up the time that kernels take to compile or load, and says what the user waits for."""
+
+    def __init__(self) -> None:
+        self.cached = True
+        self.told = False
+        self.began = threading.local()
+
+    def on_start(self, event: Any) -> None:
+        depth = getattr(self.began, "depth", 0)
+        self.began.depth = depth + 1
+        if depth == 0:
+            self.began.times = (time.thread_time(), time.perf_counter())
+        elif not self.told and event.kind == "numba:compile":
+            self.tell(compiling.elapsed + time.perf_counter() - self.began.times[1])
+
+    def on_end(self, event: Any) -> None:
+        self.began.depth -= 1
+        if self.began.depth == 0:
+            cpu, elapsed = self.began.times
+            compiling.cpu += time.thread_time() - cpu
+            compiling.elapsed += time.perf_counter() - elapsed
+
+    def tell(self, seconds: float) -> None:
+        """Explain a pause on a terminal or in a notebook, once; workers stay silent."""
+        if seconds < SILENT_SECONDS:
+            return
+        self.told = True
+        shown = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+        if shown and multiprocessing.parent_process() is None:
+            often = "once" if self.cached else "in every process (no cache folder is writable)"
+            sys.stderr.write(f"harmonium: compiling kernels, {often} …\n")
+            sys.stderr.flush()
 
 
-def _sum_up(content: bytes) -> bytes:
-    return zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "little")
-
-
-def _is_intact(content: bytes) -> bool:
-    body = content[:-_CHECKSUM_BYTES]
-    return bool(body) and content[-_CHECKSUM_BYTES:] == _sum_up(body)
-
-
-def _make_private_folder() -> Path | None:
-    """Return a folder for temporary files that only this user can write, or none.
-
-    Whoever can write into it could run code as this user: it must belong to the user, and to
-    nobody else.
-    """
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    try:
-        folder = Path(tempfile.gettempdir()) / f"harmonium-{user}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        facts = folder.lstat()
-    except OSError:
-        return None
-    private = stat.S_ISDIR(facts.st_mode) and not facts.st_mode & 0o077
-    ours = not hasattr(os, "getuid") or facts.st_uid == os.getuid()
-    return folder if private and ours and os.access(folder, os.W_OK) else None
+_listener = _Listener()
+event.register("numba:compiler_lock", _listener)  # held while a kernel is compiled or loaded
+event.register("numba:compile", _listener)
 
 
 @jit

@@ -155,7 +155,7 @@ def test_upper_units_are_drawn_given_the_bits() -> None:
     row = every_row(BITS)[6]
     states = np.zeros((COUNT, BITS + UPPER), np.float32)
     states[:, :BITS] = row
-    DBM(inference_steps=30)._infer(states, BITS, fitted.machine, rng(25), lambda: None)
+    DBM(inference_steps=30)._infer(states, BITS, fitted.machine, rng(25))
     assert (states[:, :BITS] == row).all()
     assert chi_squared(states[:, BITS:].astype(np.uint8), expected) < five_deviations(4)
 

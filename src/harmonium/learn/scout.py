@@ -20,8 +20,8 @@ from typing import Literal
 import numpy as np
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.blas import one_blas_thread
 from harmonium.clock import Check
+from harmonium.jit import one_blas_thread
 from harmonium.learn import limits
 from harmonium.learn.blocks import Blocks
 from harmonium.learn.descent import predict

@@ -9,7 +9,6 @@ from harmonium.models.base import (
     read_interactions,
     read_linkage,
     read_weights,
-    with_check,
 )
 from harmonium.models.bmda import BMDA
 from harmonium.models.boa import BOA
@@ -77,5 +76,4 @@ __all__ = [
     "read_interactions",
     "read_linkage",
     "read_weights",
-    "with_check",
 ]

@@ -1,21 +1,16 @@
 """The interface of a model: `fit` takes parents and returns a distribution to sample from."""
 
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check
 from harmonium.specs import Spec
-
-T = TypeVar("T")
 
 Replacement = Literal["keep-parents", "worst", "rtr", "rtr-prune"]
 """Which rows the offspring replace; see `algorithms/replacement.py`."""
@@ -64,7 +59,7 @@ class Fitted(Protocol):
     - ``linkage() -> list of tuples of int``: sets of bits that belong together;
     - ``weights() -> array (length, units)``: the weights between bits and hidden units.
 
-    A `sample` that takes long may have a parameter ``check``, a function to call between its steps.
+    A `sample` that takes long calls `harmonium.clock.check_time` between its steps.
 
     Examples
     --------
@@ -122,8 +117,8 @@ class Model(Spec, ABC):
     ) -> Fitted:
         """Learn the distribution of the parents.
 
-        A fit that takes long may have one more parameter, ``check``: a function to call between its
-        steps, which raises when the time of the run is up.
+        A fit that takes long calls `harmonium.clock.check_time` between its steps, which raises
+        when the time of the run is up.
 
         Parameters
         ----------
@@ -142,12 +137,6 @@ class Model(Spec, ABC):
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Fitted | None:
         """Return the packed fit, or none if the next fit does not need it."""
         return None
-
-
-def with_check(method: Callable[..., T], check: Check) -> Callable[..., T]:
-    """Return a `fit` or `sample` that checks the time between its steps, if it can do so."""
-    able = "check" in inspect.signature(method).parameters
-    return partial(method, check=check) if able else method
 
 
 def read_interactions(fitted: object) -> Interactions | None:

@@ -7,7 +7,6 @@ import numpy as np
 from msgspec import Meta
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model
 from harmonium.models.forest import FittedForest
 from harmonium.models.kernels import pairs
@@ -41,13 +40,9 @@ class BMDA(Model):
     significance: Annotated[float, Meta(gt=0, description="least χ² of an edge")] = 3.84
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> FittedForest:
         """Count the pairs, and span the forest with the largest χ²."""
-        counts = pairs.count_pairs(parents, check)
+        counts = pairs.count_pairs(parents)
         parent, order = pairs.span_forest(pairs.chi_squared(counts), self.significance)
         return FittedForest(parent, order, counts)

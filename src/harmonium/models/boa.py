@@ -10,7 +10,6 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model, Replacement
 from harmonium.models.kernels import boa as kernels
 from harmonium.models.networks import Network
@@ -38,14 +37,10 @@ class BOA(Model):
     ] = 8
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedBOA":
         """Build the network and its conditional tables."""
-        sources, counts, states = kernels.build(parents, self.max_parents, check)
+        sources, counts, states = kernels.build(parents, self.max_parents)
         table, first = kernels.tabulate_conditionals(states, counts)
         order = kernels.sort_children(sources, counts)
         return FittedBOA(sources, counts, order, table, first)

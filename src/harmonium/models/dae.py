@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import dae as kernels
 from harmonium.models.kernels.layers import Floats
@@ -84,11 +83,7 @@ class DAE(Model):
     ] = 10
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedDAE":
         """Train on the parents until the last quarter of the epochs brings little."""
         rows = parents.astype(np.float32)
@@ -102,9 +97,7 @@ class DAE(Model):
         errors = [reconstruction_error(rows, machine, False, key)]
         for epoch in range(self.max_epochs):
             order = rng.permutation(len(rows))
-            kernels.train_epoch(
-                rows, order, machine, last, connected, rule, scratch, key, epoch, check
-            )
+            kernels.train_epoch(rows, order, machine, last, connected, rule, scratch, key, epoch)
             errors.append(reconstruction_error(rows, machine, False, key))
             if len(errors) > MIN_EPOCHS and is_below(last_quarter_share(errors), self.stop_below):
                 break
@@ -178,9 +171,9 @@ class FittedDAE:
         """Return for each hidden unit the bits that carry most of its squared weights."""
         return find_linked_bits(self.weights())
 
-    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Corrupt and reconstruct `count` parents some times; they repeat if there are fewer."""
         rows = np.resize(self.parents, (count, self.parents.shape[1])).astype(np.float32)
         share = np.float32(self.corruption)
-        kernels.reconstruct(rows, self.machine, share, self.rounds, draw_key(rng), check)
+        kernels.reconstruct(rows, self.machine, share, self.rounds, draw_key(rng))
         return rows.astype(np.uint8)

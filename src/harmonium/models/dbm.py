@@ -9,7 +9,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.dbn import DBN
 from harmonium.models.kernels import rbm as kernels
@@ -73,18 +73,14 @@ class DBM(Model):
     gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps of a sample")] = 10
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedDBM":
         """Train on the parents; before each epoch the upper units are drawn given them."""
         length = parents.shape[1]
-        machine = self._start(parents, rng, previous, check)
+        machine = self._start(parents, rng, previous)
         upper = len(machine.b) - length
         states = np.hstack([parents, np.zeros((len(parents), upper))]).astype(np.float32)
-        self._infer(states, length, machine, rng, check)
+        self._infer(states, length, machine, rng)
         connected = self._connect(states, length, machine, rng)
         machine.W[:] *= connected
         last = Machine(*(np.zeros_like(weights) for weights in machine))
@@ -95,9 +91,9 @@ class DBM(Model):
         for epoch in range(self.max_epochs):
             order = rng.permutation(len(states))
             kernels.train_epoch(
-                states, order, machine, last, connected, chains, rule, scratch, key, epoch, check
+                states, order, machine, last, connected, chains, rule, scratch, key, epoch
             )
-            self._infer(states, length, machine, rng, check)
+            self._infer(states, length, machine, rng)
         return FittedDBM(machine, states.astype(np.uint8), length, self.gibbs_steps)
 
     def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
@@ -116,9 +112,7 @@ class DBM(Model):
         length = packed.array("length", "int64", (1,), least=1, below=len(machine.b))
         return FittedDBM(machine, states, int(length[0]), self.gibbs_steps)
 
-    def _start(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None, check: Check
-    ) -> Machine:
+    def _start(self, parents: Bits, rng: np.random.Generator, previous: Fitted | None) -> Machine:
         """Return the initial parameters: those of the last fit, or of two RBMs."""
         if self.warm_start and isinstance(previous, FittedDBM):
             check_length(previous.length, parents.shape[1], "DBM")
@@ -132,7 +126,7 @@ class DBM(Model):
             rate=self.rate,
             momentum=self.momentum,
             max_epochs=self.max_epochs,
-        ).fit(parents, rng, None, check)
+        ).fit(parents, rng, None)
         first, second = (layer.machine for layer in stacked.layers)
         # The middle layer has a bias in both RBMs.
         return Machine(
@@ -160,11 +154,10 @@ class DBM(Model):
         length: int,
         machine: Machine,
         rng: np.random.Generator,
-        check: Check,
     ) -> None:
         """Draw the upper units given the bits, in place, by Gibbs steps from where they are."""
         for _ in range(self.inference_steps):
-            check()
+            check_time()
             middle = draw_hidden(states, machine, draw_key(rng))
             states[:, length:] = draw_visible(middle, machine, draw_key(rng))[:, length:]
 
@@ -217,9 +210,9 @@ class FittedDBM:
         upper = self.weights() @ self.machine.W[self.length :].T.astype(np.float64)
         return list(dict.fromkeys([*find_linked_bits(self.weights()), *find_linked_bits(upper)]))
 
-    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Run recombined Gibbs chains from the parents; they repeat if there are fewer."""
-        states = self._chains().sample(count, rng, check)
+        states = self._chains().sample(count, rng)
         return np.ascontiguousarray(states[:, : self.length])
 
     def _chains(self) -> FittedRBM:

@@ -9,7 +9,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels.rbm import draw_hidden, draw_visible
 from harmonium.models.neural import (
@@ -61,11 +61,7 @@ class DBN(Model):
     gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps in the last RBM")] = 10
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedDBN":
         """Train the RBMs from the bits upwards, each on draws of the hidden units below."""
         before = previous.layers if isinstance(previous, FittedDBN) else (None,) * self.layers
@@ -73,7 +69,7 @@ class DBN(Model):
         layers: list[FittedRBM] = []
         rows = parents
         for last in before:
-            layers.append(rbm.fit(rows, rng, last, check))
+            layers.append(rbm.fit(rows, rng, last))
             hidden = draw_hidden(rows.astype(np.float32), layers[-1].machine, draw_key(rng))
             rows = hidden.astype(np.uint8)
         return FittedDBN(tuple(layers))
@@ -141,12 +137,12 @@ class FittedDBN:
             sets += find_linked_bits(weights)
         return list(dict.fromkeys(sets))
 
-    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Run recombined Gibbs chains in the last RBM, and draw the layers below from above."""
         *lower, last = self.layers
-        rows = last.sample(count, rng, check)
+        rows = last.sample(count, rng)
         for layer in reversed(lower):
-            check()
+            check_time()
             visible = draw_visible(rows.astype(np.float32), layer.machine, draw_key(rng))
             rows = visible.astype(np.uint8)
         return rows

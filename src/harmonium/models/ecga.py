@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Model
 from harmonium.models.kernels import ecga as kernels
 
@@ -37,14 +36,10 @@ class ECGA(Model):
     name: ClassVar[str] = "ecga"
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedECGA":
         """Find the blocks."""
-        return FittedECGA(kernels.build(parents, check), parents.copy())
+        return FittedECGA(kernels.build(parents), parents.copy())
 
 
 @dataclass(frozen=True)

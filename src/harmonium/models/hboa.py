@@ -9,7 +9,6 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model, Replacement
 from harmonium.models.kernels import hboa as kernels
 from harmonium.models.networks import Network
@@ -54,14 +53,10 @@ class HBOA(Model):
     ] = 0.25
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedHBOA":
         """Grow the trees of all bits."""
-        trees, order = kernels.build(parents, self.price * np.log2(len(parents)), check)
+        trees, order = kernels.build(parents, self.price * np.log2(len(parents)))
         return FittedHBOA(trees, order)
 
 

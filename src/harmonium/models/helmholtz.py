@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import helmholtz as kernels
 from harmonium.models.kernels.helmholtz import Networks
@@ -77,11 +77,7 @@ class Helmholtz(Model):
     ] = 10
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedHelmholtz":
         """Train on the parents by wake and sleep."""
         rows = parents.astype(np.float32)
@@ -95,9 +91,7 @@ class Helmholtz(Model):
         key = draw_key(rng)
         for epoch in range(self.max_epochs):
             order = rng.permutation(len(rows))
-            kernels.train_epoch(
-                rows, order, networks, last, connected, rule, scratch, key, epoch, check
-            )
+            kernels.train_epoch(rows, order, networks, last, connected, rule, scratch, key, epoch)
         return FittedHelmholtz(networks, self.rounds)
 
     def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
@@ -170,12 +164,12 @@ class FittedHelmholtz:
         """Return for each hidden unit the bits that carry most of its squared weights."""
         return find_linked_bits(self.weights())
 
-    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Generate rows from the top, then recognise and generate them again some times."""
         hidden = kernels.dream(count, self.networks, draw_key(rng))
         rows = kernels.generate(hidden, self.networks, draw_key(rng))
         for _ in range(self.rounds):
-            check()
+            check_time()
             hidden = kernels.recognize(rows, self.networks, draw_key(rng))
             rows = kernels.generate(hidden, self.networks, draw_key(rng))
         return rows.astype(np.uint8)

@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model
 from harmonium.models.forest import FittedForest
 from harmonium.models.kernels import pairs
@@ -34,14 +33,10 @@ class MIMIC(Model):
     name: ClassVar[str] = "mimic"
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> FittedForest:
         """Count the pairs, and order the bits."""
-        counts = pairs.count_pairs(parents, check)
+        counts = pairs.count_pairs(parents)
         information = pairs.mutual_information(counts)
         parent, order = pairs.link_chain(pairs.entropies(counts), information)
         return FittedForest(parent, order, counts)

@@ -10,7 +10,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import mrf as kernels
 from harmonium.models.kernels.pairs import chi_squared, count_pairs
@@ -68,14 +68,10 @@ class MRF(Model):
     ] = "parents"
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedMRF":
         """Find the neighbours, then fields and couplings."""
-        fields, couplings, steps = self._climb(parents, self._connect(parents), check)
+        fields, couplings, steps = self._climb(parents, self._connect(parents))
         biases = 2 * fields - 2 * couplings.sum(axis=0)
         return FittedMRF(
             4 * couplings,
@@ -92,9 +88,7 @@ class MRF(Model):
         connected: NDArray[np.bool_] = np.triu(chi_squared(count_pairs(parents)) >= least, 1)
         return connected
 
-    def _climb(
-        self, parents: Bits, connected: NDArray[np.bool_], check: Check
-    ) -> tuple[Matrix, Matrix, int]:
+    def _climb(self, parents: Bits, connected: NDArray[np.bool_]) -> tuple[Matrix, Matrix, int]:
         """Return fields and couplings of the largest penalised pseudo-likelihood, and the steps."""
         optimize: Any = importlib.import_module("scipy.optimize")  # takes a while to import
         spins = 2 * parents.astype(np.float32) - 1
@@ -106,7 +100,7 @@ class MRF(Model):
             return couplings + couplings.T
 
         def loss(point: Matrix) -> tuple[float, Matrix]:
-            check()
+            check_time()
             value, fields, slopes = kernels.pseudo_likelihood(spins, point[:length], unpack(point))
             pairs = point[length:]
             cost = self.weight_cost * float(pairs @ pairs)
@@ -148,12 +142,12 @@ class FittedMRF:
         sets = [tuple(np.flatnonzero(row).tolist()) for row in learned]
         return list(dict.fromkeys(bits for bits in sets if len(bits) > 1))
 
-    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Run a Gibbs chain from each of `count` parents, or from independent bits."""
         chains = np.resize(self.parents, (count, self.parents.shape[1]))
         if self.chain_start == "marginals":
             chains = rng.permuted(chains, axis=0)
         columns = np.ascontiguousarray(chains.T, dtype=np.float32)
         weights, biases = self.log_odds.astype(np.float32), self.biases.astype(np.float32)
-        kernels.gibbs(columns, weights, biases, self.sweeps, draw_key(rng), check)
+        kernels.gibbs(columns, weights, biases, self.sweeps, draw_key(rng))
         return np.ascontiguousarray(columns.T, dtype=np.uint8)

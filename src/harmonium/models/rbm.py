@@ -9,7 +9,6 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
 from harmonium.models.kernels import rbm as kernels
 from harmonium.models.kernels.layers import Floats
@@ -118,11 +117,7 @@ class RBM(Model):
     ] = "recombined"
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> "FittedRBM":
         """Train on the parents, controlled by the reconstruction error."""
         rows = rng.permutation(len(parents))
@@ -143,7 +138,7 @@ class RBM(Model):
             order = rng.permutation(len(seen))
             rule = self._rule(control)
             kernels.train_epoch(
-                seen, order, machine, last, connected, chains, rule, scratch, key, epoch, check
+                seen, order, machine, last, connected, chains, rule, scratch, key, epoch
             )
             epoch += 1
             if epoch % self.error_every == 0:
@@ -352,7 +347,7 @@ class FittedRBM:
         """
         return find_linked_bits(self.weights())
 
-    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.
 
         Recombined chains start from hidden units that are each shuffled among the parents: what
@@ -364,7 +359,7 @@ class FittedRBM:
             hidden = kernels.draw_hidden(chains, self.machine, draw_key(rng))
             shuffled = rng.permuted(hidden, axis=0)
             chains = kernels.draw_visible(shuffled, self.machine, draw_key(rng))
-        kernels.gibbs(chains, self.machine, self.gibbs_steps, draw_key(rng), check)
+        kernels.gibbs(chains, self.machine, self.gibbs_steps, draw_key(rng))
         return chains.astype(np.uint8)
 
 

@@ -9,7 +9,6 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
 from harmonium.models.base import Fitted, Model
 from harmonium.models.forest import FittedForest
 from harmonium.models.kernels import pairs
@@ -55,14 +54,10 @@ class Tree(Model):
     ] = 0.0
 
     def fit(
-        self,
-        parents: Bits,
-        rng: np.random.Generator,
-        previous: Fitted | None = None,
-        check: Check = no_check,
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> FittedForest:
         """Count the pairs, and span the tree with the largest mutual information."""
-        return _span_tree(self._add_earlier(pairs.count_pairs(parents, check), previous))
+        return _span_tree(self._add_earlier(pairs.count_pairs(parents), previous))
 
     def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
         """Return the pair counts."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.models.base import Fitted, Model
 
 _DRAWS = 1_000_000
@@ -46,12 +46,12 @@ class FittedUMDA:
         """No facts."""
         return {}
 
-    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Draw each bit with its frequency."""
         rows = np.empty((count, self.marginals.size), dtype=np.uint8)
         size = max(1, _DRAWS // self.marginals.size)
         for first in range(0, count, size):
-            check()
+            check_time()
             block = rows[first : first + size]
             np.less(rng.random(block.shape), self.marginals, out=block.view(np.bool_))
         return rows

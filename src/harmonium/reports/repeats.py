@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from harmonium.blas import one_blas_thread
+from harmonium.jit import one_blas_thread
 from harmonium.reports.learned import Learned, Learning, why_not_scorable
 from harmonium.reports.snapshot import Single, Snapshot
 from harmonium.runs import run

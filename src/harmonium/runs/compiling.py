@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from harmonium.jit import take_remark
 from harmonium.problems import Problem, compile_problem
 from harmonium.runs.distinct import hash_rows
 from harmonium.search import Algorithm
-from harmonium.system import warn
 
 
 def compile_kernels(algorithm: Algorithm, problem: Problem | None = None) -> None:
@@ -15,5 +13,3 @@ def compile_kernels(algorithm: Algorithm, problem: Problem | None = None) -> Non
     algorithm.compile()
     if problem is not None:
         compile_problem(problem)
-    if remark := take_remark():
-        warn(remark)

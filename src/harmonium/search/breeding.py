@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from harmonium.arrays import Bits, check_bits
-from harmonium.blas import one_blas_thread
-from harmonium.clock import Clock
-from harmonium.models import Fitted, Model, read_facts, with_check
+from harmonium.clock import Clock, check_time, compiling, deadline
+from harmonium.jit import one_blas_thread
+from harmonium.models import Fitted, Model, read_facts
 from harmonium.state import CheckpointError, Snapshot
 
 
@@ -47,13 +47,12 @@ def breed(
     clock: Clock,
 ) -> Brood:
     """Algorithm 1, lines 4 and 5: build a model of the parents, sample `count` offspring."""
-    with one_blas_thread():
+    with one_blas_thread(), deadline(clock.deadline - compiling.elapsed):
         with clock.charge("building"):
-            masked = parents ^ mask
-            fitted = with_check(model.fit, clock.check)(masked, streams.building, previous)
+            fitted = model.fit(parents ^ mask, streams.building, previous)
         with clock.charge("sampling"):
-            clock.check()
-            sampled = with_check(fitted.sample, clock.check)(count, streams.sampling)
+            check_time()
+            sampled = fitted.sample(count, streams.sampling)
     offspring = _check_sampled(sampled, (count, parents.shape[1]), model) ^ mask
     return Brood(fitted, read_facts(fitted), offspring)
 

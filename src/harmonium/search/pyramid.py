@@ -15,8 +15,9 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.blas import one_blas_thread
-from harmonium.models import MODELS, read_linkage, with_check
+from harmonium.clock import compiling, deadline
+from harmonium.jit import one_blas_thread
+from harmonium.models import MODELS, read_linkage
 from harmonium.search.base import Algorithm, Learned, Search, Status
 from harmonium.search.evidence import list_pairs, read_evidence, start_evidence
 from harmonium.search.linkage import Level, LinkageSets, learn_tree, make_sets, read_sets
@@ -271,8 +272,8 @@ class PyramidSearch(Search):
                         level.counts, len(level.rows), rng, self._rules.variable
                     )
                 else:
-                    fit = with_check(MODELS.parse(self.pyramid.linkage).fit, self.clock.check)
-                    fitted = fit(level.rows, rng)
+                    with deadline(self.clock.deadline - compiling.elapsed):
+                        fitted = MODELS.parse(self.pyramid.linkage).fit(level.rows, rng)
                     level.sets = make_sets(read_linkage(fitted) or [], self.space.length)
         return level.sets
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.blas import one_blas_thread
+from harmonium.jit import one_blas_thread
 from harmonium.learn import Polynomial, Scout, anneal, eliminate
 from harmonium.search.base import Learned
 from harmonium.search.pyramid import Pyramid, PyramidSearch

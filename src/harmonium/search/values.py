@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.blas import one_blas_thread
+from harmonium.jit import one_blas_thread
 from harmonium.learn import ValueScout
 from harmonium.search.base import Learned
 from harmonium.search.pyramid import Pyramid, PyramidSearch

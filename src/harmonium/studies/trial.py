@@ -19,8 +19,8 @@ from typing import Any, Literal, NamedTuple, overload
 
 import msgspec
 
-from harmonium.blas import one_blas_thread
 from harmonium.environment import describe_environment
+from harmonium.jit import one_blas_thread
 from harmonium.problems import PROBLEMS, AnyProblem, name_problem
 from harmonium.runs import Result, Stop, run
 from harmonium.runs.trace import to_columns

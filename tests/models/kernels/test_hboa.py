@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harmonium.arrays import Bits
-from harmonium.clock import TimeUp
+from harmonium.clock import TimeUp, deadline, now
 from harmonium.models.kernels import hboa as kernels
 from tests.rows import random_rows
 
@@ -146,18 +146,9 @@ def test_room_is_made_for_any_number_of_nodes(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_array_equal(order, same_order)
 
 
-def test_growth_ends_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "_STEP_SPLITS", 1)
-    calls = 0
-
-    def check() -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 8:  # six roots, then two splits
-            raise TimeUp
-
-    with pytest.raises(TimeUp):
-        kernels.build(make_nested(300, seed=6), 0.0, check)
+def test_growth_ends_when_the_time_is_up() -> None:
+    with deadline(now()), pytest.raises(TimeUp):
+        kernels.build(make_nested(300, seed=6), 0.0)
 
 
 def test_samples_follow_the_trees() -> None:

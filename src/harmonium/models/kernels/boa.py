@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.jit import jit, jit_fast
 from harmonium.models.kernels.draws import fork, uniform
 
@@ -45,7 +45,7 @@ class Network(NamedTuple):
     """The parent with the largest gain, for each child."""
 
 
-def build(rows: Bits, max_parents: int, check: Check = no_check) -> tuple[Indices, Indices, States]:
+def build(rows: Bits, max_parents: int) -> tuple[Indices, Indices, States]:
     """Add the edge with the largest gain in BIC, Eq. (1), without cycles, while one has a gain.
 
     Return the parents of each child (n, max_parents), their number (n,), and the state of every row
@@ -55,10 +55,10 @@ def build(rows: Bits, max_parents: int, check: Check = no_check) -> tuple[Indice
     network = _start(rows, max_parents)
     step = max(1, _STEP_COUNTS // rows.size)
     for first in range(0, n, step):
-        check()
+        check_time()
         _score_children(rows, network, first, min(first + step, n))
     while _add_edges(rows, network, step) == step:
-        check()
+        check_time()
     return network.parents, network.known, network.states
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.clock import Check, no_check
 from harmonium.jit import jit_fast
 from harmonium.models.kernels.draws import fork, uniform
 from harmonium.models.kernels.layers import (
@@ -104,11 +103,10 @@ def train_epoch(
     scratch: Scratch,
     key: np.uint64,
     epoch: int,
-    check: Check = no_check,
 ) -> None:
     """One epoch over `data` in `order`; `machine` and its `last` update change in place."""
     batches = -(-len(order) // rule.batch)
-    for begin, end in split_work(batches, rule.batch * machine.W.size, check):
+    for begin, end in split_work(batches, rule.batch * machine.W.size):
         _train_batches(
             data, order, machine, last, connected, rule, scratch, key, epoch, begin, end, batches
         )
@@ -153,10 +151,9 @@ def reconstruct(
     corruption: np.float32,
     rounds: int,
     key: np.uint64,
-    check: Check = no_check,
 ) -> None:
     """Corrupt and reconstruct each row of V in place, `rounds` times; reconstructions are drawn."""
-    for begin, end in split_work(len(V), 2 * rounds * machine.W.size, check, multiple=BLOCK):
+    for begin, end in split_work(len(V), 2 * rounds * machine.W.size, multiple=BLOCK):
         _reconstruct(V, machine, corruption, rounds, key, begin, end)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.jit import jit
 from harmonium.models.kernels.pairs import Numbers, count_pairs, mutual_information
 
@@ -32,7 +32,7 @@ class Partition(NamedTuple):
     """The block of each bit: (n,)."""
 
 
-def build(rows: Bits, check: Check = no_check) -> NDArray[np.int64]:
+def build(rows: Bits) -> NDArray[np.int64]:
     """Merge the two blocks that save most, while a merger saves something.
 
     The description length is the sum of N·H(S), the bits of the rows as compressed by the model,
@@ -41,10 +41,10 @@ def build(rows: Bits, check: Check = no_check) -> NDArray[np.int64]:
     Return the block of each bit, named by the smallest of its bits: (n,).
     """
     n = rows.shape[1]
-    gains = len(rows) * mutual_information(count_pairs(rows, check)) - np.log2(len(rows) + 1)
+    gains = len(rows) * mutual_information(count_pairs(rows)) - np.log2(len(rows) + 1)
     partition = _start(rows, gains)
     for _ in range(n - 1):
-        check()
+        check_time()
         if not _merge_best(partition):
             break
     return partition.merged

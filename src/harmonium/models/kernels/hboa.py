@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.jit import jit, jit_fast
 from harmonium.models.kernels.draws import fork, uniform
 
@@ -75,7 +75,7 @@ class Trees(NamedTuple):
     """Frequency of ones of the child among the rows that reach a node."""
 
 
-def build(rows: Bits, price: float, check: Check = no_check) -> tuple[Trees, NDArray[np.int64]]:
+def build(rows: Bits, price: float) -> tuple[Trees, NDArray[np.int64]]:
     """Split the leaf that gains most, without cycles, while a split has a gain.
 
     A leaf costs `price` bits. Return the trees, and the bits in topological order: each after those
@@ -85,10 +85,10 @@ def build(rows: Bits, price: float, check: Check = no_check) -> tuple[Trees, NDA
     step = min(max(1, _STEP_COUNTS // rows.size), _STEP_SPLITS)
     growth = _start(rows, pack(rows), np.zeros(2 * n + 4 * step, NODE), price)
     for first in range(0, n, step):
-        check()
+        check_time()
         _score_roots(growth, first, min(first + step, n))
     while growth.sizes[1]:
-        check()
+        check_time()
         growth = _make_room(growth, 2 * step)
         _split_leaves(growth, step)
     nodes = growth.nodes[: growth.sizes[0]]

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.clock import Check, no_check
 from harmonium.jit import jit_fast
 from harmonium.models.kernels.layers import (
     ONE,
@@ -109,12 +108,11 @@ def train_epoch(
     scratch: Scratch,
     key: np.uint64,
     epoch: int,
-    check: Check = no_check,
 ) -> None:
     """One epoch of wake and sleep over `data` in `order`; `networks` and `last` change in place."""
     batches = -(-len(order) // rule.batch)
     downwards = np.ascontiguousarray(connected.T)
-    for begin, end in split_work(batches, rule.batch * networks.G.size, check):
+    for begin, end in split_work(batches, rule.batch * networks.G.size):
         _train_batches(
             *(data, order, networks, last, connected, downwards, rule, scratch, key, epoch),
             *(begin, end, batches),

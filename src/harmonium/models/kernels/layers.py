@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.clock import Check
+from harmonium.clock import check_time
 from harmonium.jit import jit_fast, jit_inline
 from harmonium.models.kernels.draws import fork, uniform
 
@@ -37,9 +37,7 @@ _STEP_PRODUCTS = 100_000_000
 """Products of a unit and a weight between two checks of the time: some tens of milliseconds."""
 
 
-def split_work(
-    count: int, products: int, check: Check, multiple: int = 1
-) -> Iterator[tuple[int, int]]:
+def split_work(count: int, products: int, multiple: int = 1) -> Iterator[tuple[int, int]]:
     """Yield (begin, end) of the parts of long work, and check the time before each.
 
     An item of the work costs so many products of a unit and a weight; the size of a part is a
@@ -47,7 +45,7 @@ def split_work(
     """
     size = multiple * max(1, _STEP_PRODUCTS // (multiple * products))
     for begin in range(0, count, size):
-        check()
+        check_time()
         yield begin, min(begin + size, count)
 
 

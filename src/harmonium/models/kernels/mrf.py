@@ -7,7 +7,7 @@ diagonal, P(s) ∝ exp(h·s + ½·s·J·s), so that P(s_i = 1 | rest) = sigm(2·
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.jit import jit_fast
 from harmonium.models.kernels.layers import Floats, draw
 
@@ -30,15 +30,13 @@ def pseudo_likelihood(S: Floats, h: Numbers, J: Numbers) -> tuple[float, Numbers
     return value, R.mean(axis=0, dtype=np.float64), products + products.T
 
 
-def gibbs(
-    columns: Floats, W: Floats, b: Floats, sweeps: int, key: np.uint64, check: Check = no_check
-) -> None:
+def gibbs(columns: Floats, W: Floats, b: Floats, sweeps: int, key: np.uint64) -> None:
     """Draw every bit given all others, `sweeps` times, in place; `columns` are bits (n, chains).
 
     In terms of bits P(x_i = 1 | rest) = sigm(b_i + W_i·x).
     """
     for first in range(0, columns.shape[1], _BLOCK):
-        check()
+        check_time()
         _gibbs(columns, W, b, sweeps, key, first, min(first + _BLOCK, columns.shape[1]))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.jit import jit
 
 Indices = NDArray[np.int64]
@@ -29,11 +29,11 @@ class PairCounts(NamedTuple):
     """Number of rows."""
 
 
-def count_pairs(rows: Bits, check: Check = no_check) -> PairCounts:
+def count_pairs(rows: Bits) -> PairCounts:
     """Count the pairs in rows of bits, block by block."""
     ones = np.zeros((rows.shape[1], rows.shape[1]))
     for first in range(0, len(rows), _BLOCK):
-        check()
+        check_time()
         block = rows[first : first + _BLOCK].astype(np.float32)
         ones += block.T @ block  # exact: whole numbers up to _BLOCK
     return PairCounts(ones, float(len(rows)))

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.clock import Check, no_check
 from harmonium.jit import jit_fast
 from harmonium.models.kernels.layers import (
     BLOCK,
@@ -78,7 +77,6 @@ def train_epoch(
     scratch: Scratch,
     key: np.uint64,
     epoch: int,
-    check: Check = no_check,
 ) -> None:
     """One epoch of contrastive divergence over `data` in `order`: Algorithm 2, a batch at a time.
 
@@ -88,7 +86,7 @@ def train_epoch(
     """
     # Batches have nearly equal sizes: a full step on a single row would undo much of an epoch.
     batches = -(-len(order) // rule.batch)
-    for begin, end in split_work(batches, rule.batch * machine.W.size, check):
+    for begin, end in split_work(batches, rule.batch * machine.W.size):
         _train_batches(
             *(data, order, machine, last, connected, chains, rule, scratch, key, epoch),
             *(begin, end, batches),
@@ -208,9 +206,9 @@ def _update(
         c -= np.dot(mean_v, last.W)
 
 
-def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, check: Check = no_check) -> None:
+def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64) -> None:
     """Run `steps` full Gibbs steps, V → H → V, on each row of V in place."""
-    for begin, end in split_work(len(V), 2 * steps * machine.W.size, check, multiple=BLOCK):
+    for begin, end in split_work(len(V), 2 * steps * machine.W.size, multiple=BLOCK):
         _gibbs(V, machine, steps, key, begin, end)
 
 
