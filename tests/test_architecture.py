@@ -21,7 +21,7 @@ ORDER: Final = (
     *("seeds", "specs", "state", "space"),
     *("problems", "generate", "models", "testing"),
     *("learn", "search", "runs"),
-    *("progress", "environment", "options", "optimize", "analysis", "studies"),
+    *("progress", "environment", "optimize", "analysis", "studies"),
     *("api", "harmonium", "interop", "reports", "plots", "cli", "__main__"),
 )
 """Modules and packages in dependency order; each imports only from those above.
@@ -46,7 +46,7 @@ KINDS: Final = {
 ALLOWED_TYPE_TESTS: Final[dict[tuple[str, str], str]] = {
     ("search/eda.py", "Model"): "checks an argument of the public constructor",
     ("runs/__init__.py", "Algorithm"): "checks an argument of the public `run`",
-    ("options.py", "Algorithm"): "checks an option of the public `maximize`",
+    ("optimize.py", "Algorithm"): "checks an option of the public `maximize`",
     ("studies/study.py", "Algorithm"): "checks the algorithms that `Study` is given",
 }
 """By file and class, why a test of the type is no choice by type."""

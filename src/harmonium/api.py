@@ -22,8 +22,7 @@ from harmonium.models import (
     PaperRBM,
     Tree,
 )
-from harmonium.optimize import maximize, minimize, resume
-from harmonium.options import Options
+from harmonium.optimize import Options, maximize, minimize, resume
 from harmonium.problems import (
     HIFF,
     NK,

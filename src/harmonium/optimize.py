@@ -2,39 +2,50 @@
 
 import functools
 import inspect
+import math
+import re
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, closing
-from dataclasses import replace
+from contextlib import ExitStack, closing, suppress
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, ParamSpec, get_type_hints
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
 from harmonium.arrays import Bits, check_bits
 from harmonium.clock import TimeUp
-from harmonium.models import Model
-from harmonium.options import FilePath, Options
+from harmonium.models import BOA, MODELS, UMDA, Model
 from harmonium.problems import check_problem, find_repair
-from harmonium.runs import Callback, Reason, Result, Runner, compile_kernels, default_stop
+from harmonium.runs import Callback, Reason, Result, Runner, Stop, compile_kernels, default_stop
+from harmonium.runs.calling import count_workers
 from harmonium.runs.checkpoint import check_free, check_function, keep_checkpoint, load_runner
 from harmonium.runs.feasible import check_feasible, read_feasible
 from harmonium.runs.function import FunctionEvaluator, OnError
 from harmonium.runs.log import Log
 from harmonium.runs.noise import NoisyRunner
-from harmonium.search import Algorithm
+from harmonium.runs.stopping import Count, Positive
+from harmonium.search import ALGORITHMS, EDA, Algorithm, Pyramid, Structure
 from harmonium.seeds import check_seed
 from harmonium.space import Fixed, Groups, Space, SubsetSize, make_space
 from harmonium.space.codec import Domain, Variables
-from harmonium.system import fix_outputs, one_interrupt, plain_interrupts
+from harmonium.specs import describe_type
+from harmonium.system import FilePath, fix_outputs, one_interrupt, plain_interrupts
 
 if TYPE_CHECKING:
     from harmonium.progress import Progress
 
 P = ParamSpec("P")
+
+MAX_NETWORK_LENGTH: Final = 1000
+"""Bits beyond which building a Bayesian network takes longer than most evaluations."""
+
+MAX_COUNT: Final = 2**62
+"""Limits of calls and evaluations above this count as this: a file could not keep them."""
 
 
 def maximize(
@@ -49,11 +60,11 @@ def maximize(
     population: int | Literal["auto"] = "auto",
     seed: int | None = None,
     target: float | None = None,
-    max_calls: int | None = None,
-    max_evaluations: int | None = None,
-    max_seconds: float | None = None,
-    stagnation: float | None = None,
-    confirmations: int | None = None,
+    max_calls: Count | None = None,
+    max_evaluations: Count | None = None,
+    max_seconds: Positive | None = None,
+    stagnation: Positive | None = None,
+    confirmations: Count | None = None,
     callback: Callback | None = None,
     initial: ArrayLike | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     fixed: Fixed | None = None,
@@ -216,17 +227,171 @@ def _mirror(search: Callable[P, Result]) -> Callable[P, Result]:
 minimize = _mirror(maximize)
 
 
+class Option(NamedTuple):
+    """One option of `maximize`, as its signature and its help define it."""
+
+    kind: Any
+    """Its annotation, which may have bounds."""
+    default: Any
+    text: str
+    """What it is for, in one or more sentences."""
+
+
+@functools.cache
+def list_options(search: Callable[..., Result] = maximize) -> dict[str, Option]:
+    """Return the options of `maximize` or `resume` by name."""
+    hints = get_type_hints(search, include_extras=True)
+    found = re.findall(
+        r"^([\w, ]+) : .*\n((?:    .*\n|\n)+)", inspect.getdoc(search) or "", re.MULTILINE
+    )
+    texts = {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
+    return {
+        name: Option(hints[name], parameter.default, texts.get(name, ""))
+        for name, parameter in inspect.signature(search).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+
+
+class Options:
+    """Options of `maximize`, which defines and documents them; checked when made.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> hm.Options(max_calls=100).cache
+    True
+    >>> hm.Options(max_calls=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: max_calls is 0; expected an integer ≥ 1
+    """
+
+    def __init__(self, **given: Any) -> None:
+        known = list_options()
+        for name in given:
+            if name not in known:
+                raise TypeError(f"unknown option {name!r}; known: {', '.join(known)}")
+        for name, option in known.items():
+            value = given.get(name, option.default)
+            setattr(self, name, _check_plain(name, value, option.kind))
+        self._check()
+
+    def _check(self) -> None:
+        """Raise for options that are no functions, executors or files, or exclude each other."""
+        for name, expected in _FUNCTIONS.items():
+            if not (getattr(self, name) is None or callable(getattr(self, name))):
+                raise TypeError(f"{name} is {getattr(self, name)!r}; expected {expected}")
+        if isinstance(self.executor, type) or not hasattr(self.executor or Executor(), "submit"):
+            raise TypeError(
+                f"executor is {self.executor!r}; expected a concurrent.futures.Executor, opened"
+            )
+        if self.algorithm is not None and (self.model, self.population) != ("auto", "auto"):
+            raise ValueError(
+                "model and population are settings of the EDA; leave them out when algorithm is "
+                "given, or pass algorithm=EDA(model, population=…)"
+            )
+        for name in ("fixed", "subset_size", "exactly_one"):
+            if self.space is not None and getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} is for bits; with space leave values out, or pass feasible"
+                )
+        for name in ("checkpoint", "log"):
+            _check_path(name, getattr(self, name))
+
+    def __getattr__(self, name: str) -> Any:
+        """Tell type checkers that options are attributes."""
+        raise AttributeError(name)
+
+    def adapt_stop(self, stop: Stop) -> Stop:
+        """Return stopping rules with the given limits.
+
+        Confirmations end a search only if they are asked for, or if nothing else says when to stop.
+        """
+        limits = {one.name: getattr(self, one.name, None) for one in fields(Stop)}
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        if self.target is not None or Stop(**given).has_budget:
+            stop = replace(stop, confirmations=None)
+        return replace(stop, **given)
+
+    def make_algorithm(self, length: int) -> Algorithm:
+        """Return the algorithm that is asked for: by default a pyramid, or an EDA with a model."""
+        if isinstance(self.algorithm, str):
+            return ALGORITHMS.parse(self.algorithm)
+        if isinstance(self.algorithm, Algorithm):
+            return self.algorithm
+        if self.algorithm is not None:
+            raise TypeError(f"algorithm is {self.algorithm!r}; expected an Algorithm or its text")
+        if (self.model, self.population) == ("auto", "auto"):
+            return self._make_default()
+        model: Any = self.model
+        if model == "auto":
+            model = BOA() if length <= MAX_NETWORK_LENGTH else UMDA()
+        elif isinstance(model, str):
+            model = MODELS.parse(model)
+        replacement: Any = getattr(model, "growing_replacement", None) or "auto"
+        return EDA(model, population=self.population, replacement=replacement)
+
+    def _make_default(self) -> Pyramid:
+        """Return a pyramid that learns the function, unless its values are noisy.
+
+        At least as many newcomers walk in step as an executor has workers.
+        """
+        kind = Pyramid if self.noise else Structure
+        if self.executor is None:
+            return kind()
+        workers = count_workers(self.executor)
+        return kind(newcomers=max(kind().newcomers, workers), first_newcomers=workers)
+
+
+_FUNCTIONS = {
+    "callback": "a function of the runner",
+    "feasible": "a function that returns bool",
+}
+"""By option that is a function, what it is."""
+
+_PLAIN = (
+    *("target", "max_calls", "max_evaluations", "max_seconds", "stagnation", "confirmations"),
+    *("on_error", "progress"),
+)
+"""Options of plain types, which are checked against their annotations."""
+
+
+def _check_plain(name: str, value: Any, kind: Any) -> Any:
+    """Return the value of an option; raise if it does not fit its annotation."""
+    if name not in _PLAIN or value is None:
+        return value
+    plain = value.item() if isinstance(value, np.generic) else value
+    if kind == (Count | None) and isinstance(plain, int | float) and plain % 1 == 0:
+        plain = plain if isinstance(plain, bool) else min(int(plain), MAX_COUNT)
+    with suppress(msgspec.ValidationError):
+        plain = msgspec.convert(plain, kind)
+        if not isinstance(plain, float) or math.isfinite(plain):
+            return plain
+    expected = describe_type(kind).removesuffix(" or none")
+    raise ValueError(f"{name} is {value!r}; expected {expected}")
+
+
+def _check_path(name: str, path: FilePath | None) -> None:
+    if path is None:
+        return
+    file = Path(path)
+    if file.is_dir():
+        raise FileNotFoundError(f"{name} is {file}, a folder; expected a file")
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"{name} is {file}; expected a file in an existing folder")
+
+
 def resume(
     path: FilePath,
     function: Callable[[Any], Any],
     *,
     feasible: Callable[[Any], object] | None = None,
     target: float | None = None,
-    max_calls: int | None = None,
-    max_evaluations: int | None = None,
-    max_seconds: float | None = None,
-    stagnation: float | None = None,
-    confirmations: int | None = None,
+    max_calls: Count | None = None,
+    max_evaluations: Count | None = None,
+    max_seconds: Positive | None = None,
+    stagnation: Positive | None = None,
+    confirmations: Count | None = None,
     callback: Callback | None = None,
     executor: Executor | None = None,
     log: FilePath | None = None,
@@ -289,11 +454,11 @@ def _optimize(
     """Check everything, then run."""
     if options.checkpoint is not None:
         check_free(Path(options.checkpoint))
-    options = replace(options, **fix_outputs(checkpoint=options.checkpoint, log=options.log))
+    vars(options).update(fix_outputs(checkpoint=options.checkpoint, log=options.log))
     variables = None if options.space is None else Variables(options.space)
     if length is None and variables is None and hasattr(function, "length"):
         problem = check_problem(function)
-        length, options = int(problem.length), replace(options, batch=True)
+        length, vars(options)["batch"] = int(problem.length), True
     length = _check_function(function, length, variables)
     groups = options.exactly_one if variables is None else variables.groups
     feasible = read_feasible(options.feasible, variables)

@@ -1,13 +1,13 @@
 import inspect
 import pydoc
 import re
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 
 import harmonium as hm
+from harmonium.optimize import list_options
 from tests.functions import (
     FAST,
     Calls,
@@ -35,7 +35,7 @@ def test_a_model_is_given_as_text_or_object() -> None:
         ({"length": True}, TypeError, "length is True; expected the number of bits"),
         ({"length": 5.0}, TypeError, "length is 5.0; expected the number of bits"),
         ({"length": 0}, ValueError, "length is 0; expected at least 1 bit"),
-        ({"on_error": "ignore"}, ValueError, "on_error is 'ignore'; expected \"raise\" or"),
+        ({"on_error": "ignore"}, ValueError, "on_error is 'ignore'; expected one of raise, worst"),
         ({"executor": 2}, TypeError, "executor is 2; expected a concurrent.futures.Executor"),
         ({"seed": -1}, ValueError, "seed is -1; expected an integer ≥ 0"),
         ({"population": 7}, ValueError, "eda: population is 7; expected"),
@@ -43,25 +43,25 @@ def test_a_model_is_given_as_text_or_object() -> None:
         ({"population": "many"}, ValueError, "eda: population is 'many'; expected"),
         ({"executor": Inline}, TypeError, "; expected a concurrent.futures.Executor, opened"),
         ({"callback": 5}, TypeError, "callback is 5; expected a function of the runner"),
-        ({"max_calls": 0}, ValueError, "max_calls is 0; expected a whole number abo"),
-        ({"max_calls": 1.5}, ValueError, "max_calls is 1.5; expected a whole numbe"),
-        ({"max_calls": 0.5}, ValueError, "max_calls is 0.5; expected a whole numbe"),
-        ({"max_calls": True}, ValueError, "max_calls is True; expected a whole num"),
-        ({"max_calls": "9"}, ValueError, "max_calls is '9'; expected a whole numbe"),
-        ({"max_calls": np.inf}, ValueError, "max_calls is inf; expected a whole nu"),
-        ({"max_calls": np.nan}, ValueError, "max_calls is nan; expected a whole nu"),
-        ({"max_evaluations": 0}, ValueError, "max_evaluations is 0; expected a whole number abo"),
-        ({"max_evaluations": 1.5}, ValueError, "max_evaluations is 1.5; expected a whole numb"),
+        ({"max_calls": 0}, ValueError, "max_calls is 0; expected an integer ≥ 1"),
+        ({"max_calls": 1.5}, ValueError, "max_calls is 1.5; expected an integer ≥ 1"),
+        ({"max_calls": 0.5}, ValueError, "max_calls is 0.5; expected an integer ≥ 1"),
+        ({"max_calls": True}, ValueError, "max_calls is True; expected an integer ≥ 1"),
+        ({"max_calls": "9"}, ValueError, "max_calls is '9'; expected an integer ≥ 1"),
+        ({"max_calls": np.inf}, ValueError, "max_calls is inf; expected an integer ≥ 1"),
+        ({"max_calls": np.nan}, ValueError, "max_calls is nan; expected an integer ≥ 1"),
+        ({"max_evaluations": 0}, ValueError, "max_evaluations is 0; expected an integer ≥ 1"),
+        ({"max_evaluations": 1.5}, ValueError, "max_evaluations is 1.5; expected an integer ≥ 1"),
         ({"model": "cga"}, ValueError, "unknown model 'cga'; known: "),
         ({"model": "boa:parents=4"}, ValueError, "boa"),
         ({"checkpoint": "no/run.ckpt"}, FileNotFoundError, "checkpoint is no/run.ckpt; expected"),
         ({"checkpoint": "."}, FileNotFoundError, "checkpoint is ., a folder; expected a file"),
         ({"model": 5}, ValueError, "eda: model is 5; expected a model"),
         ({"model": hm.UMDA}, ValueError, "expected a model, such as harmonium.RBM"),
-        ({"target": "high"}, ValueError, "target is 'high'; expected a finite number"),
-        ({"target": np.nan}, ValueError, "target is nan; expected a finite number"),
-        ({"target": True}, ValueError, "target is True; expected a finite number"),
-        ({"target": 1j}, ValueError, "target is 1j; expected a finite number"),
+        ({"target": "high"}, ValueError, "target is 'high'; expected a number"),
+        ({"target": np.nan}, ValueError, "target is nan; expected a number"),
+        ({"target": True}, ValueError, "target is True; expected a number"),
+        ({"target": 1j}, ValueError, "target is 1j; expected a number"),
         ({"log": "no/such.jsonl"}, FileNotFoundError, "expected a file in an existing folder"),
         ({"log": "."}, FileNotFoundError, "log is ., a folder; expected a file"),
         ({"fixed": {99: 1}}, ValueError, "fixed names bit 99; expected 0 to 19"),
@@ -83,7 +83,7 @@ def test_wrong_arguments_are_refused(
 @pytest.mark.parametrize("name", ["stagnation", "max_seconds"])
 @pytest.mark.parametrize("value", [0, -1.5, "many", np.nan, True])
 def test_a_limit_that_is_not_a_number_above_0_is_refused(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} is .*; expected a number above 0$"):
+    with pytest.raises(ValueError, match=rf"^{name} is .*; expected a number > 0$"):
         hm.maximize(weigh, LENGTH, **{name: value})
 
 
@@ -120,19 +120,14 @@ def test_what_has_a_length_and_is_no_problem_is_refused() -> None:
     assert hm.maximize(Half(), 5, seed=1, target=5).fun == 5
 
 
-def test_the_options_are_those_of_maximize() -> None:
-    signature = inspect.signature(hm.maximize)
-    keywords = {
-        name: parameter
-        for name, parameter in signature.parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
-    assert [*signature.parameters] == ["function", "length", *keywords]
-    options = {field.name: field for field in fields(hm.Options)}
-    assert [*options] == [*keywords]
-    for name, parameter in keywords.items():
-        assert parameter.default == options[name].default, name
-        assert parameter.annotation == options[name].type, name
+def test_options_are_read_from_the_signature_and_help_of_maximize() -> None:
+    options = list_options()
+    assert ["function", "length", *options] == [*inspect.signature(hm.maximize).parameters]
+    assert options["max_calls"].default is None
+    assert options["noise"].text.startswith("Whether the function is noisy: its values differ")
+    assert all(option.text.endswith(".") for option in options.values())
+    with pytest.raises(TypeError, match="unknown option 'max_evals'; known: space, "):
+        hm.Options(max_evals=5)
 
 
 def test_minimize_has_the_signature_and_help_of_maximize() -> None:
@@ -217,19 +212,12 @@ def test_whole_numbers_may_be_floats() -> None:
     assert hm.maximize(weigh, LENGTH, target=target, **FAST).stopped_by == "optimum"
 
 
-@pytest.mark.parametrize("name", ["max_calls", "max_evaluations", "confirmations"])
-def test_a_count_above_all_numbers_is_refused_in_one_line(name: str) -> None:
-    options: dict[str, Any] = {name: 10**26}
-    with pytest.raises(ValueError, match=f"{name} is 1{'0' * 26}; expected less than 9,223,3"):
-        hm.maximize(sum, 8, **options)
-
-
-@pytest.mark.parametrize("name", ["max_seconds", "stagnation", "target"])
+@pytest.mark.parametrize("name", ["max_seconds", "stagnation", "target", "confirmations"])
 def test_large_integers_are_numbers(name: str) -> None:
     options: dict[str, Any] = {name: 10**26}
     assert hm.maximize(sum, 8, seed=1, max_calls=20, **options).calls == 20
-    options[name] = 10**400
-    with pytest.raises(ValueError, match=f"{name} is 1000"):
+    options[name] = -(10**400)
+    with pytest.raises(ValueError, match=f"{name} is -1000"):
         hm.maximize(sum, 8, seed=1, **options)
 
 

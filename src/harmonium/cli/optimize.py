@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import active_children, get_context
 from pathlib import Path
@@ -16,7 +16,6 @@ from harmonium.cli import options as o
 from harmonium.cli.logs import find_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
-from harmonium.options import Options
 from harmonium.problems import PROBLEMS
 from harmonium.runs import EvaluationError, Result
 from harmonium.runs.checkpoint import ExistingCheckpointError
@@ -155,7 +154,7 @@ def read_exactly_one(texts: list[str]) -> list[tuple[int, ...]]:
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
-    **{field.name: lambda value: value for field in fields(Options)},
+    **{name: lambda value: value for name in library.list_options()},
     "population": parse_scalar,
     "initial": read_initial,
     "fixed": read_fixed,
