@@ -46,7 +46,7 @@ def export(path: Path) -> None:
         list_rows(result.rows),
     )
     write_table(RESULTS / "reproduction.csv", rows)
-    write_table(RESULTS / "reproduction-laws.csv", list_laws(fit_laws(rows)))
+    write_table(RESULTS / "reproduction-laws.csv", list_laws(list(fit_laws(rows))))
     spread = merge_spread(rows, read_export("reproduction-instances.csv"), list_spread(cases))
     write_table(RESULTS / "reproduction-instances.csv", spread)
     facts = {

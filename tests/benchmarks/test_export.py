@@ -75,13 +75,13 @@ def test_laws_of_an_export_are_those_of_its_samples() -> None:
         for size in (8, 9, 12, 16)
     ]
     rows.append(replace(rows[-1], size=20, state="running"))
-    laws = list(list_laws(fit_laws(rows)))
+    laws = list(list_laws(list(fit_laws(rows))))
     assert [law["paper_exponent"] for law in laws if law["metric"] == "evaluations"] == [1.3]
-    check_alike(list(list_laws(export.fit_laws(list(list_rows(rows))))), laws)
+    check_alike(list(list_laws(list(export.fit_laws(list(list_rows(rows)))))), laws)
 
 
 def test_the_committed_laws_are_those_of_the_committed_summary() -> None:
-    laws = list(list_laws(export.fit_laws(read(ROOT / "results" / "reproduction.csv"))))
+    laws = list(list_laws(list(export.fit_laws(read(ROOT / "results" / "reproduction.csv")))))
     assert len(laws) > 50
     check_alike(laws, read(ROOT / "results" / "reproduction-laws.csv"))
 
