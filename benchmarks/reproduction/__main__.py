@@ -11,29 +11,26 @@ paper's points; `claims.py`, `costs.py`, `samples.py` and `fixed.py` make the ta
 
 import argparse
 import json
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
 
+from benchmarks.pages import RESULTS, fill, write_table
 from benchmarks.reproduction import claims, costs, fixed, samples
 from benchmarks.reproduction.export import export
 from benchmarks.reproduction.figures import write_figures
 from benchmarks.reproduction.points import (
     CLOSE,
     FAMILIES,
-    RESULTS,
     Measured,
     Pair,
     pair_points,
     read_laws,
     read_summary,
-    write_table,
 )
 
 PAGE = RESULTS.parent / "docs" / "reproduction.md"
-TABLE = re.compile(r"(?<=<!-- table: )(.+?)( -->\n)(.*?)(?=\n<!-- end -->)", re.DOTALL)
 
 
 def write_settings(pairs: Sequence[Pair]) -> list[str]:
@@ -111,14 +108,6 @@ def list_tables() -> dict[str, Callable[[], list[str]]]:
     }
 
 
-def fill(page: str) -> str:
-    """Return the page with all of its tables made anew."""
-    tables = list_tables()
-    return TABLE.sub(
-        lambda found: f"{found[1]}{found[2]}\n" + "\n".join(tables[found[1]]()) + "\n", page
-    )
-
-
 def main() -> None:
     """Export if asked, then write page and figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -126,7 +115,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.store:
         export(options.store)
-    PAGE.write_text(fill(PAGE.read_text("utf-8")), encoding="utf-8")
+    PAGE.write_text(fill(PAGE.read_text("utf-8"), list_tables()), encoding="utf-8")
     write_figures(read_summary(), read_laws())
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from benchmarks.pages import write_table
 from benchmarks.reproduction.points import (
     ENDED,
     FAMILIES,
@@ -14,7 +15,6 @@ from benchmarks.reproduction.points import (
     fit_exponent,
     list_paper_sizes,
     read_paper,
-    write_table,
 )
 
 from harmonium.analysis.statistics import Estimate

@@ -5,6 +5,7 @@ from itertools import product
 from statistics import fmean, median
 from typing import Any
 
+from benchmarks.pages import write_table
 from benchmarks.reproduction.points import (
     COSTS,
     ENDED,
@@ -17,7 +18,6 @@ from benchmarks.reproduction.points import (
     fit_exponent,
     list_paper_sizes,
     read_paper,
-    write_table,
 )
 
 RUNS = {"nk": 125}

@@ -6,7 +6,6 @@ parts. Scaling laws are fitted to the merged rows: mean, bounds and number of un
 back the variance of its samples.
 """
 
-import csv
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.reproduction.points import PROBLEMS, RESULTS, name_family, read_number, read_table
+from benchmarks.pages import RESULTS, read_csv, write_csv
+from benchmarks.reproduction.points import PROBLEMS, name_family, read_number
 
 from harmonium.analysis.findings import LAW_METRICS, Point, fit_power
 from harmonium.analysis.paper import find_exponent, name_model
@@ -45,10 +45,10 @@ def export(path: Path) -> None:
         [list_rows(summarize(walk_study(study, {}))), read_export("reproduction.csv")],
         list_rows(result.rows),
     )
-    write_table(RESULTS / "reproduction.csv", rows)
-    write_table(RESULTS / "reproduction-laws.csv", list_laws(list(fit_laws(rows))))
+    write_csv(RESULTS / "reproduction.csv", rows)
+    write_csv(RESULTS / "reproduction-laws.csv", list_laws(list(fit_laws(rows))))
     spread = merge_spread(rows, read_export("reproduction-instances.csv"), list_spread(cases))
-    write_table(RESULTS / "reproduction-instances.csv", spread)
+    write_csv(RESULTS / "reproduction-instances.csv", spread)
     facts = {
         "parts": merge_parts(read_parts(), describe_part(result, cases)),
         "rows": len(rows),
@@ -190,13 +190,4 @@ def read_parts() -> list[Cells]:
 
 def read_export(name: str) -> list[dict[str, str]]:
     """Return a table that was exported before, empty if there is none."""
-    return read_table(name) if (RESULTS / name).exists() else []
-
-
-def write_table(path: Path, rows: Iterable[Cells]) -> None:
-    """Write rows with the same keys as CSV."""
-    listed = list(rows)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(listed[0]))
-        writer.writeheader()
-        writer.writerows(listed)
+    return read_csv(name) if (RESULTS / name).exists() else []

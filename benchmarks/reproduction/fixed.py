@@ -9,6 +9,7 @@ from itertools import product
 from statistics import fmean, stdev
 from typing import Any
 
+from benchmarks.pages import read_csv, write_table
 from benchmarks.reproduction.points import (
     FAMILIES,
     POINTS,
@@ -16,8 +17,6 @@ from benchmarks.reproduction.points import (
     name_family,
     read_lines,
     read_paper,
-    read_table,
-    write_table,
 )
 
 from harmonium.analysis.statistics import find_student
@@ -31,7 +30,7 @@ EARLY = 5
 
 def write_centring() -> list[str]:
     """Compare bisections with and without centring: evaluations, ratio and population."""
-    table = read_table("centring.csv")
+    table = read_csv("centring.csv")
     lines = []
     for family, size in dict.fromkeys((row["family"], row["size"]) for row in table):
         mine = [row for row in table if (row["family"], row["size"]) == (family, size)]
@@ -156,7 +155,7 @@ def write_point(row: Measured) -> str:
 
 def write_readings() -> list[str]:
     """Report the other readings, one changed at a time."""
-    table = [row for row in read_table("readings.csv") if row["state"] in ("done", "not solved")]
+    table = [row for row in read_csv("readings.csv") if row["state"] in ("done", "not solved")]
     problems = list(dict.fromkeys((row["family"], row["size"]) for row in table))
     lines = []
     for name in dict.fromkeys(row["name"] for row in table):

@@ -1,10 +1,10 @@
 """What docs/reproduction.md is made of: the tables of results/ and the paper's points."""
 
-import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+from benchmarks.pages import RESULTS, read_csv
 
 import harmonium as hm
 from harmonium.analysis.findings import Point as LawPoint
@@ -12,7 +12,6 @@ from harmonium.analysis.findings import fit_power
 from harmonium.analysis.paper import find_exponent, read_points
 from harmonium.analysis.statistics import Estimate, Metric
 
-RESULTS = Path(__file__).parents[2] / "results"
 FAMILIES = {
     "onemax": "Onemax",
     "trap4": "4-traps",
@@ -99,12 +98,6 @@ class Growth(NamedTuple):
         return self.factor * size**self.exponent
 
 
-def read_table(name: str) -> list[dict[str, str]]:
-    """Read a file of results/."""
-    with (RESULTS / name).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def read_lines(name: str) -> list[dict[str, Any]]:
     """Return the lines of a JSON Lines file of results/."""
     return [json.loads(line) for line in (RESULTS / name).read_text("utf-8").splitlines()]
@@ -132,7 +125,7 @@ def read_summary() -> list[Measured]:
                 )
             ),
         )
-        for row in read_table("reproduction.csv")
+        for row in read_csv("reproduction.csv")
     ]
     return sorted(rows, key=lambda row: (list(FAMILIES).index(row.family), row.size))
 
@@ -151,7 +144,7 @@ def read_laws() -> list[Growth]:
             read_number(row["exponent_high"]),
             read_number(row["paper_exponent"]),
         )
-        for row in read_table("reproduction-laws.csv")
+        for row in read_csv("reproduction-laws.csv")
     ]
     return sorted(laws, key=lambda law: list(FAMILIES).index(law.family))
 
@@ -213,10 +206,3 @@ def fit_exponent(costs: Mapping[int, float]) -> Estimate | None:
     """Return the exponent of costs by size, with its interval; none of fewer than three sizes."""
     power = fit_power([LawPoint(size, cost, 0.0) for size, cost in sorted(costs.items())])
     return power.exponent if power and len(costs) > 2 else None
-
-
-def write_table(heads: str, rows: Iterable[Iterable[object]]) -> list[str]:
-    """Return a table in Markdown; `heads` are its columns, separated by bars."""
-    columns = heads.count("|") + 1
-    body = [f"| {' | '.join(map(str, row))} |" for row in rows]
-    return [f"| {heads} |", f"|{' --- |' * columns}", *body]

@@ -11,6 +11,7 @@ from statistics import geometric_mean, mean
 from typing import NamedTuple
 
 import numpy as np
+from benchmarks.pages import read_csv, write_table
 from benchmarks.reproduction.points import (
     CLOSE,
     FAMILIES,
@@ -21,8 +22,6 @@ from benchmarks.reproduction.points import (
     list_paper_sizes,
     name_family,
     read_paper,
-    read_table,
-    write_table,
 )
 from numpy.typing import NDArray
 
@@ -59,7 +58,7 @@ def measure_spread(values: Sequence[float], paper: float) -> Spread:
 def group_instances() -> dict[tuple[str, int], list[dict[str, str]]]:
     """Return the rows of the 100 instances of each family and size."""
     groups: dict[tuple[str, int], list[dict[str, str]]] = {}
-    for row in read_table("instances.csv"):
+    for row in read_csv("instances.csv"):
         groups.setdefault((name_family(row["family"]), int(row["size"])), []).append(row)
     return groups
 
@@ -90,7 +89,7 @@ def write_instances() -> list[str]:
 
 def write_bisections() -> list[str]:
     """Say how much a bisection differs from one seed to the next."""
-    table = read_table("bisections.csv")
+    table = read_csv("bisections.csv")
     seeds = list(dict.fromkeys(row["seed"] for row in table))
     places = dict.fromkeys((row["family"], row["size"], row["name"]) for row in table)
     lines = []
@@ -142,7 +141,7 @@ def compare_between(below: float, value: float, above: float) -> float:
 
 def write_pairing() -> list[str]:
     """Compare who meets in a tournament."""
-    done = [row for row in read_table("pairing.csv") if row["state"] == "done"]
+    done = [row for row in read_csv("pairing.csv") if row["state"] == "done"]
     lines = []
     for (family, size), pair in groupby(done, lambda row: (row["family"], int(row["size"]))):
         values = {row["name"]: float(row["evaluations"]) for row in pair}
@@ -159,7 +158,7 @@ def write_outliers(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]
     known = {(row.family, row.size, row.name): row for row in rows if row.state == "done"}
     spread = {
         (name_family(row["family"]), int(row["size"]), row["name"]): row
-        for row in read_table("reproduction-instances.csv")
+        for row in read_csv("reproduction-instances.csv")
     }
     lines = []
     for pair in pairs:

@@ -99,7 +99,7 @@ def test_parts_make_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for results in ("whole", "parts"):
         (tmp_path / results).mkdir()
         monkeypatch.setattr(export, "RESULTS", tmp_path / results)
-        monkeypatch.setattr("benchmarks.reproduction.points.RESULTS", tmp_path / results)
+        monkeypatch.setattr("benchmarks.pages.RESULTS", tmp_path / results)
         monkeypatch.setattr(export, "STUDY", tmp_path / "whole.toml")
         if results == "whole":
             stores = [run(tmp_path, "whole", families)]

@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.pages import fill, read_csv
 from benchmarks.reproduction import claims, costs, figures, fixed, points, samples
-from benchmarks.reproduction.__main__ import PAGE, fill, list_tables
+from benchmarks.reproduction.__main__ import PAGE, list_tables
 
 from harmonium.analysis.statistics import Estimate
 
@@ -15,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_tables_of_the_page_are_made_of_the_results() -> None:
     page = PAGE.read_text("utf-8")
-    assert fill(page) == page
+    assert fill(page, list_tables()) == page
     assert sorted(re.findall("<!-- table: (.+?) -->", page)) == sorted(list_tables())
 
 
@@ -129,7 +130,7 @@ def test_the_samples_begin_with_the_points() -> None:
     for (family, size), rows in samples.group_instances().items():
         mine = [float(row["evaluations"]) for row in rows if int(row["instance"]) < samples.SET]
         assert sum(mine) / samples.SET == pytest.approx(known[family, size, "boa"])
-    for row in points.read_table("bisections.csv"):
+    for row in read_csv("bisections.csv"):
         if row["seed"] == "1":
             place = (points.name_family(row["family"]), int(row["size"]), row["name"])
             assert float(row["evaluations"]) == pytest.approx(known[place])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.variables import Ring
+from benchmarks.decisions.functions import Ring
 
 import harmonium as hm
 from tests.functions import Inline

@@ -1,7 +1,7 @@
 """Record the best so far of `maximize` and its peers, for the picture of README.
 
     pip install 'harmonium[bench]'
-    python benchmarks/race.py        # writes race.jsonl; takes a minute of CPU
+    python -m benchmarks.decisions.race    # race.jsonl and docs/race.svg; a minute of CPU
 
 Three problems whose bits interact, with shuffled bits and known optima; 20,000 calls of a function
 of one row, five seeds, which are also the instances. Every search has its default settings;
@@ -12,13 +12,15 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
+import altair as alt
 import numpy as np
-from anytime import SOLVERS
-from budget import Budgeted, BudgetSpent
+from benchmarks.decisions.anytime import SOLVERS
+from benchmarks.decisions.budget import Budgeted, BudgetSpent
+from benchmarks.decisions.functions import Function
+from benchmarks.pages import ROOT
 from threadpoolctl import threadpool_limits
 
 import harmonium as hm
-from functions import Function
 
 PROBLEMS = {
     "deceptive traps, 100 bits": lambda seed: hm.Trap(length=100, order=5),
@@ -28,6 +30,7 @@ PROBLEMS = {
 PEERS = ("maximize", "gomea", "annealing", "(1+1) EA", "pymoo GA")
 SEEDS = range(5)
 BUDGET = 20_000
+FILE = Path(__file__).with_suffix(".jsonl")
 CALLS = sorted({int(count) for count in np.geomspace(20, BUDGET, 60)})
 
 
@@ -50,10 +53,48 @@ def race(name: str, solver: str) -> list[float]:
     return [round(float(share), 5) for share in np.mean(courses, axis=0)]
 
 
+def draw_race() -> alt.HConcatChart:
+    """Draw the best so far of `maximize` and its peers, a panel for each problem."""
+    rows = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
+    solvers = list(dict.fromkeys(row["solver"] for row in rows))
+    look = {
+        "color": alt.Color(
+            "solver:N",
+            sort=solvers,
+            title=None,
+            scale=alt.Scale(
+                domain=solvers, range=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#777"]
+            ),
+            legend=alt.Legend(orient="bottom", symbolStrokeWidth=3, labelFontSize=12),
+        ),
+        "strokeWidth": alt.condition("datum.solver === 'maximize'", alt.value(3.5), alt.value(1.8)),
+    }
+    panels = []
+    for name in dict.fromkeys(row["problem"] for row in rows):
+        values = [row for row in rows if row["problem"] == name]
+        first = not panels
+        x = alt.X(
+            "calls:Q",
+            title="function calls",
+            scale=alt.Scale(type="log", domain=[100, 20_000]),
+            axis=alt.Axis(values=[100, 1000, 10_000], format="~s", grid=False),
+        )
+        y = alt.Y(
+            "share:Q",
+            title="best so far, share of the optimum" if first else None,
+            scale=alt.Scale(domain=[0.7, 1]),
+            axis=alt.Axis(format="%", tickCount=4),
+        )
+        lines = alt.Chart(alt.Data(values=values), width=225, height=210, title=name)
+        panels.append(lines.mark_line(clip=True).encode(x=x, y=y, **look))
+    return alt.hconcat(*panels, background="white", padding=12).configure_view(stroke="#ccc")
+
+
 if __name__ == "__main__":
-    with Path(__file__).with_suffix(".jsonl").open("w", encoding="utf-8") as file:
+    with FILE.open("w", encoding="utf-8") as file:
         for name in PROBLEMS:
             for solver in PEERS:
                 for calls, share in zip(CALLS, race(name, solver), strict=True):
                     row = {"problem": name, "solver": solver, "calls": calls, "share": share}
                     file.write(json.dumps(row) + "\n")
+    draw_race().save(ROOT / "docs" / "race.svg")

@@ -1,6 +1,6 @@
 """Compare algorithms on the 25 functions of PBO, target by target.
 
-    python benchmarks/pbo.py [--seeds 3] [--seconds 300]
+    python -m benchmarks.decisions.pbo [--seeds 3] [--seconds 300]
 
 64 bits and 50,000 evaluations a run: harmonium's `maximize`, GOMEA, (1+λ) EAs with λ = 1 and 8
 and standard bit mutation at rate 1/n, and a genetic algorithm (population 100, tournaments of two,
@@ -22,9 +22,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import libraries
 import numpy as np
-from budget import BudgetSpent
+from benchmarks.decisions import libraries
+from benchmarks.decisions.budget import BudgetSpent
 from scipy.stats import rankdata
 
 import harmonium as hm

@@ -1,7 +1,7 @@
 """Compare `maximize` with other searches at budgets of 10, 50 and 250 calls a bit.
 
     pip install 'harmonium[bench]'
-    python benchmarks/anytime.py [--seeds 5] [--function 'QUBO 120' …] [--solver maximize …]
+    python -m benchmarks.decisions.anytime [--seeds 5] [--function 'QUBO 120' …] [--solver …]
 
 Every search gets the same function of one row (`functions.py`), the same number of calls and a
 seed, which is also the instance. Where a row must have a certain number of ones, `maximize` gets it
@@ -23,14 +23,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-import libraries
-import local_search
-from budget import Budgeted, BudgetSpent
+from benchmarks.decisions import libraries, local_search
+from benchmarks.decisions.budget import Budgeted, BudgetSpent
+from benchmarks.decisions.functions import FUNCTIONS
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 import harmonium as hm
-from functions import FUNCTIONS
 
 CALLS_PER_BIT = (10, 50, 250)
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
-
-from functions import Function
+from benchmarks.decisions.functions import Function
 
 
 class BudgetSpent(Exception):  # noqa: N818  # not an error: the way every run ends

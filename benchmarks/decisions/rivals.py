@@ -1,7 +1,7 @@
 """Compare `maximize` with GOMEA (parameter-less, black box) and a GA of pymoo on functions.
 
     pip install 'harmonium[bench]'
-    python benchmarks/rivals.py [--seeds 10] [--max-calls 1000000] [--solver maximize …]
+    python -m benchmarks.decisions.rivals [--seeds 10] [--max-calls 1000000] [--solver maximize …]
 
 Every solver gets the same function of one row, with its bits shuffled, a target (the optimum), a
 seed and a budget, and no other setting; `maximize (batch)` gets it as a function of many rows.
@@ -20,9 +20,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-import libraries
 import numpy as np
-from budget import BudgetSpent
+from benchmarks.decisions import libraries
+from benchmarks.decisions.budget import BudgetSpent
 
 import harmonium as hm
 

@@ -1,34 +1,30 @@
-"""Write docs/family.md and docs/family.svg from the export of studies/family.toml.
+"""Fill the tables of docs/family.md and draw docs/family.svg, from studies/family.toml.
 
     harmonium study run studies/family.toml --store family.db     # resumable
-    python benchmarks/family.py --store family.db                 # export, then write
-    python benchmarks/family.py                                   # write only
+    python -m benchmarks.decisions.family --store family.db       # export, then fill
+    python -m benchmarks.decisions.family                         # fill only
 
 The export stands in results/: family.csv (summary), family-comparisons.csv (each model's paired
-evaluations with each other) and family.json (versions, machine, cost). Page and figure are made of
-these files alone. The figure needs altair and vl-convert-python.
+evaluations with each other) and family.json (versions, machine, cost).
 """
 
 import argparse
 import json
-import re
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import altair as alt
-from points import RESULTS, fill, read_table
-from reproduction_export import write_table
+from benchmarks.pages import RESULTS, ROOT, fill, read_csv, write_csv, write_table
 
 from harmonium.analysis.tables import list_comparisons, list_rows
 from harmonium.environment import describe_environment
 from harmonium.reports.theme import style_algorithms
 from harmonium.studies import read_study
 
-PAGE = RESULTS.parent / "docs" / "family.md"
-READING = Path(__file__).with_name("family_reading.md")
+PAGE = ROOT / "docs" / "family.md"
 FAMILIES = {
     "onemax": "Onemax",
     "trap:order=5": "5-traps",
@@ -92,9 +88,9 @@ def export(store: Path) -> None:
     """Write the tables of a study to results/."""
     result = read_study(store)
     RESULTS.mkdir(exist_ok=True)
-    write_table(RESULTS / "family.csv", list_rows(result.rows))
+    write_csv(RESULTS / "family.csv", list_rows(result.rows))
     compared = [row for row in list_comparisons(result.comparisons) if row["cost"] == "evaluations"]
-    write_table(RESULTS / "family-comparisons.csv", map(shorten, compared))
+    write_csv(RESULTS / "family-comparisons.csv", map(shorten, compared))
     trials = result.to_frame("trials")
     facts = {
         "environment": describe_environment(),
@@ -130,14 +126,14 @@ def read_summary() -> list[Measured]:
             int(row["instances"]),
             *(float(row[column]) if row[column] else None for column in columns),
         )
-        for row in read_table("family.csv")
+        for row in read_csv("family.csv")
     ]
 
 
 def read_duels() -> Duels:
     """Return all comparisons, each in both directions, by problem, size and the two models."""
     duels = {}
-    for row in read_table("family-comparisons.csv"):
+    for row in read_csv("family-comparisons.csv"):
         family, size, name, other = row["family"], int(row["size"]), row["name"], row["other"]
         wins, ties, pairs = int(row["wins"]), int(row["ties"]), int(row["pairs"])
         duels[family, size, name, other] = Duel(wins, pairs, row["better"])
@@ -145,80 +141,20 @@ def read_duels() -> Duels:
     return duels
 
 
-def write_head(facts: dict[str, Any], instances: int) -> list[str]:
-    """Say what was measured, and how."""
-    lines = [
-        "# All models compared",
-        "",
-        "<!-- Written by benchmarks/family.py; do not edit. -->",
-        "",
-        *fill(
-            "All models in the same loop, with the same seeds, on seven kinds of problems: "
-            "`studies/family.toml`. For each model a bisection finds the smallest population, up "
-            "to 4,096, with which all runs are solved: 15 of 15, or 2 of 2 on each of "
-            f"{instances} instances of a random problem. A run ends after 100 generations, or 20 "
-            "without improvement; a bisection after 60 CPU seconds. Each model has its defaults, "
-            "except that `boa` has the replacement `rtr` and `ecga` tournaments of 8. Evaluations "
-            "are means per run at the population found, with 95 % intervals. The sizes are small, "
-            "and say nothing about larger ones."
-        ),
-        "",
-    ]
-    versions = ", ".join(f"{key} {value}" for key, value in facts["environment"].items())
-    lines += fill(f"{facts['trials']:,} runs, {facts['cpu_minutes']:g} CPU minutes; {versions}.")
-    if facts["unfinished"]:
-        missing = f"The study is not finished: {facts['unfinished']} of {facts['rows']} rows wait."
-        lines += ["", *fill(missing)]
-    return [*lines, ""]
-
-
-def write_reading(text: str, rows: Sequence[Measured]) -> list[str]:
-    """Return our reading, with evaluations in place of <problem size model>."""
-    found = {f"<{row.family} {row.size} {row.name}>": row for row in rows}
-    lines = []
-    for paragraph in text.strip().split("\n\n"):
-        filled = re.sub(r"<[^<>]+>", lambda token: write_number(found[token[0]]), paragraph)
-        for item in re.split(r"\n(?=- )", filled):
-            indent = "  " if item.startswith("- ") else ""
-            words = " ".join(item.split())
-            lines += textwrap.wrap(words, 100, subsequent_indent=indent, break_on_hyphens=False)
-        lines.append("")
-    return lines
-
-
-def write_number(row: Measured) -> str:
-    """Return the evaluations of a row, which must be done."""
-    if not row.done:
-        raise ValueError(f"the reading cites a row that is not done: {row}")
-    return f"{row.evaluations:,.0f}"
-
-
 def write_overview(rows: Sequence[Measured]) -> list[str]:
-    """Write evaluations of each model at the largest size of each problem."""
+    """Write evaluations of each model at the largest size of each problem, the lowest in bold."""
     largest = {family: max(row.size for row in rows if row.family == family) for family in FAMILIES}
-    titles = [f"{FAMILIES[family]}, {size}" for family, size in largest.items()]
-    lines = [
-        "## At a glance",
-        "",
-        *fill(
-            "Evaluations at the larger size of each problem, the lowest in bold. Where not all "
-            "instances were solved their number stands instead; – means that no population up to "
-            "the limits suffices. In the figure the larger size is filled."
-        ),
-        "",
-        f"| model | {' | '.join(titles)} |",
-        f"| --- |{' --: |' * len(titles)}",
-    ]
     found = {(row.family, row.size, row.name): row for row in rows}
+    lines = []
     for name in dict.fromkeys(row.name for row in rows):
-        cells = []
+        cells = [f"`{name}`"]
         for family, size in largest.items():
             row = found[family, size, name]
             text = f"{row.evaluations:,.0f}" if row.done else shorten_outcome(row)
             cells.append(f"**{text}**" if row == find_best(rows, family, size) else text)
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
-    picture = "![Evaluations of all models on seven problems](family.svg)"
-    return [*lines, "", ":::{div} picture", picture, ":::", ""]
+        lines.append(cells)
+    titles = " | ".join(f"{FAMILIES[family]}, {size}" for family, size in largest.items())
+    return write_table(f"model | {titles}", lines)
 
 
 def shorten_outcome(row: Measured) -> str:
@@ -236,27 +172,16 @@ def find_best(rows: Sequence[Measured], family: str, size: int) -> Measured | No
 
 def write_ranks(rows: Sequence[Measured]) -> list[str]:
     """Write how much each model needs as a multiple of the best one."""
-    cells = list(dict.fromkeys((row.family, row.size) for row in rows))
-    lines = [
-        "## How far from the best",
-        "",
-        *fill(
-            f"Solved is how many of the {len(cells)} problem sizes each model solves. The other "
-            "columns are over those: evaluations, and CPU time per run, as multiples of the lowest "
-            "at that size."
-        ),
-        "",
-        "| model | solved | evaluations, median | worst | CPU time, median | worst |",
-        "| --- | --: | --: | --: | --: | --: |",
-    ]
+    lines = []
     for name in dict.fromkeys(row.name for row in rows):
         mine = [row for row in rows if row.name == name and row.done]
         numbers = ["–"] * 4
         if mine:
             multiples = [[compare_cost(rows, row, cost) for row in mine] for cost in COSTS]
             numbers = [f"{find(values):.2g}" for values in multiples for find in (median, max)]
-        lines.append(f"| `{name}` | {len(mine)} | {' | '.join(numbers)} |")
-    return [*lines, ""]
+        lines.append((f"`{name}`", len(mine), *numbers))
+    heads = "model | solved | evaluations, median | worst | CPU time, median | worst"
+    return write_table(heads, lines)
 
 
 def compare_cost(rows: Sequence[Measured], row: Measured, cost: str) -> float:
@@ -269,21 +194,19 @@ def write_problem(rows: Sequence[Measured], duels: Duels, family: str) -> list[s
     """Write the table of one problem."""
     here = [row for row in rows if row.family == family]
     unit = "instances" if here[0].instances > 1 else "runs"
-    lines = [
-        f"### {FAMILIES[family]}",
-        "",
-        f"| bits | model | solved | population | evaluations | interval | CPU s per run | {unit} "
-        f"with fewer than `{ANCHOR}` |",
-        "| --: | --- | --- | --: | --: | --- | --: | --- |",
-    ]
+    lines = []
     for row in here:
         cells = [""] * 5
         if row.done:
             interval = f"{row.low:,.0f} to {row.high:,.0f}" if row.low and row.high else ""
             cells = [f"{row.population:,.0f}", f"{row.evaluations:,.0f}", interval]
             cells += [f"{row.cpu:.2g}", describe_duel(duels, row)]
-        lines.append(f"| {row.size} | `{row.name}` | {row.outcome} | {' | '.join(cells)} |")
-    return [*lines, ""]
+        lines.append((row.size, f"`{row.name}`", row.outcome, *cells))
+    return write_table(
+        "bits | model | solved | population | evaluations | interval | CPU s per run "
+        f"| {unit} with fewer than `{ANCHOR}`",
+        lines,
+    )
 
 
 def describe_duel(duels: Duels, row: Measured) -> str:
@@ -336,31 +259,14 @@ def draw(rows: Sequence[Measured]) -> alt.ConcatChart:
     return whole.configure(aria=False).configure_view(stroke="#ccc")
 
 
-def make_page() -> str:
-    """Return the page."""
-    facts = json.loads((RESULTS / "family.json").read_text("utf-8"))
+def list_tables() -> dict[str, Callable[[], list[str]]]:
+    """Return what makes each table of the page, by name."""
     rows, duels = read_summary(), read_duels()
-    instances = max(row.instances for row in rows)
-    explained = [
-        "## Each problem",
-        "",
-        *fill(
-            f"The last column has the pairs in which a model needs fewer evaluations than "
-            f"`{ANCHOR}`. Clear is a difference by Wilcoxon's signed-rank test with p < 5 % after "
-            f"Holm's correction over all models and sizes of a problem. With {instances} instances "
-            "no difference can be clear; read the intervals there."
-        ),
-        "",
-    ]
-    parts = [
-        write_head(facts, instances),
-        write_reading(READING.read_text("utf-8"), rows),
-        write_overview(rows),
-        write_ranks(rows),
-        explained,
-        *(write_problem(rows, duels, family) for family in FAMILIES),
-    ]
-    return "\n".join(line for part in parts for line in part).rstrip() + "\n"
+    return {
+        "overview": partial(write_overview, rows),
+        "ranks": partial(write_ranks, rows),
+        **{family: partial(write_problem, rows, duels, family) for family in FAMILIES},
+    }
 
 
 def main() -> None:
@@ -370,7 +276,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.store:
         export(options.store)
-    PAGE.write_text(make_page(), encoding="utf-8")
+    PAGE.write_text(fill(PAGE.read_text("utf-8"), list_tables()), encoding="utf-8")
     draw(read_summary()).save(PAGE.with_suffix(".svg"))
 
 
