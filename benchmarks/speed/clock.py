@@ -1,6 +1,6 @@
 """How long `maximize` takes beyond `max_seconds`, for every algorithm and every model.
 
-    python benchmarks/clock.py [--seconds 3] [NAME …]
+    python benchmarks/speed/clock.py [--seconds 3] [NAME …]
 
 Each search has 100 bits of an NK landscape and a limit of 3 seconds. The function costs nothing (it
 takes all rows at once), 0.05 or 0.3 seconds a row, and is called here or by four threads. Prints
