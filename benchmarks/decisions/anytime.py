@@ -24,8 +24,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchmarks.decisions import libraries, local_search
-from benchmarks.decisions.budget import Budgeted, BudgetSpent
-from benchmarks.decisions.functions import FUNCTIONS
+from benchmarks.decisions.functions import FUNCTIONS, Budgeted, BudgetSpent
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 

@@ -10,7 +10,7 @@ from typing import Any
 import gomea
 import nevergrad as ng
 import numpy as np
-from benchmarks.decisions.budget import BudgetSpent
+from benchmarks.decisions.functions import BudgetSpent
 from pymoo.algorithms.soo.nonconvex.ga import GA
 from pymoo.core.problem import ElementwiseProblem
 from pymoo.core.repair import Repair

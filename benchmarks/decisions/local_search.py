@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from benchmarks.decisions.budget import Budgeted
+from benchmarks.decisions.functions import Budgeted
 
 Move = tuple[int, ...]
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.decisions import libraries
-from benchmarks.decisions.budget import BudgetSpent
+from benchmarks.decisions.functions import BudgetSpent
 from scipy.stats import rankdata
 
 import harmonium as hm

@@ -15,8 +15,7 @@ from pathlib import Path
 import altair as alt
 import numpy as np
 from benchmarks.decisions.anytime import SOLVERS
-from benchmarks.decisions.budget import Budgeted, BudgetSpent
-from benchmarks.decisions.functions import Function
+from benchmarks.decisions.functions import Budgeted, BudgetSpent, Function
 from benchmarks.pages import ROOT
 from threadpoolctl import threadpool_limits
 

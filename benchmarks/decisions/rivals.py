@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from benchmarks.decisions import libraries
-from benchmarks.decisions.budget import BudgetSpent
+from benchmarks.decisions.functions import BudgetSpent
 
 import harmonium as hm
 

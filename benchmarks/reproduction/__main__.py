@@ -6,7 +6,8 @@
 
 A table of the page stands between `<!-- table: NAME -->` and `<!-- end -->`. `export.py` merges a
 store into results/, so that the study can be measured in parts; `points.py` reads results/ and the
-paper's points; `claims.py`, `costs.py`, `samples.py` and `fixed.py` make the tables.
+paper's points; `claims.py`, `costs.py` and `samples.py` make the tables. Tables without
+marks were measured once and made of results/ by scripts that are in the history (README.md).
 """
 
 import argparse
@@ -17,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.pages import RESULTS, fill, write_table
-from benchmarks.reproduction import claims, costs, fixed, samples
+from benchmarks.reproduction import claims, costs, samples
 from benchmarks.reproduction.export import export
 from benchmarks.reproduction.figures import write_figures
 from benchmarks.reproduction.points import (
@@ -96,14 +97,7 @@ def list_tables() -> dict[str, Callable[[], list[str]]]:
         "outliers": partial(samples.write_outliers, pairs, rows),
         "bisections": samples.write_bisections,
         "instances": samples.write_instances,
-        "between": samples.write_between,
-        "pairing": samples.write_pairing,
-        "gamma": fixed.write_gamma,
-        "both gammas": partial(fixed.write_both_gammas, rows),
-        "centring": fixed.write_centring,
-        "masks": fixed.write_masks,
-        "fits": fixed.write_fits,
-        "readings": fixed.write_readings,
+        "both gammas": partial(costs.write_both_gammas, rows),
         "missing": partial(costs.write_missing, rows, laws, parts),
     }
 

@@ -11,6 +11,7 @@ from benchmarks.reproduction.points import (
     ENDED,
     FAMILIES,
     METRICS,
+    POINTS,
     SETTINGS,
     Growth,
     Measured,
@@ -151,3 +152,22 @@ def estimate(
 def write_hours(hours: float) -> str:
     """Return hours with two digits."""
     return f"{hours:,.0f}" if hours >= 9.95 else f"{hours:.2g}"
+
+
+def write_both_gammas(rows: Sequence[Measured]) -> list[str]:
+    """Write the points that were bisected with both readings."""
+    known = {(row.family, row.size, row.name): row for row in rows}
+    lines = []
+    for row in rows:
+        other = known.get((row.family, row.size, row.name.removesuffix(POINTS)))
+        if row.name.endswith(POINTS) and other and other.state == "done":
+            title = f"{FAMILIES[row.family]}, {row.size} bits"
+            lines.append((title, write_point(row), write_point(other)))
+    return write_table("problem | single errors | mean errors", lines)
+
+
+def write_point(row: Measured) -> str:
+    """Return evaluations and population, or why there are none."""
+    if row.state != "done" or row.evaluations is None or row.population is None:
+        return row.reason or row.state
+    return f"{row.evaluations:,.0f} ({row.population:,.0f})"

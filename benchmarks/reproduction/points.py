@@ -1,10 +1,9 @@
 """What docs/reproduction.md is made of: the tables of results/ and the paper's points."""
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from benchmarks.pages import RESULTS, read_csv
+from benchmarks.pages import read_csv
 
 import harmonium as hm
 from harmonium.analysis.findings import Point as LawPoint
@@ -96,11 +95,6 @@ class Growth(NamedTuple):
     def predict(self, size: float) -> float:
         """Return the cost at a size."""
         return self.factor * size**self.exponent
-
-
-def read_lines(name: str) -> list[dict[str, Any]]:
-    """Return the lines of a JSON Lines file of results/."""
-    return [json.loads(line) for line in (RESULTS / name).read_text("utf-8").splitlines()]
 
 
 def read_number(text: str) -> float | None:

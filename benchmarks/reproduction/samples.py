@@ -1,12 +1,11 @@
 """How much bisections and instances differ, and points far from the paper's: tables of the page.
 
-They are made of results/bisections.csv, instances.csv and pairing.csv, which bisections.py and
-readings.py write.
+They are made of results/bisections.csv and instances.csv, which bisections.py and readings.py
+write.
 """
 
 import math
 from collections.abc import Sequence
-from itertools import groupby
 from statistics import geometric_mean, mean
 from typing import NamedTuple
 
@@ -110,46 +109,6 @@ def write_bisections() -> list[str]:
     columns = " | ".join(f"seed {seed}" for seed in seeds)
     return write_table(
         f"family | bits | setting | {columns} | ratio | geometric mean / paper", lines
-    )
-
-
-def write_between() -> list[str]:
-    """Compare the paper's landscapes with k = 4 with those of k = 3 and k = 5 of the same size."""
-    paper = read_paper("evaluations")
-    known = {
-        place: mean(float(row["evaluations"]) for row in rows)
-        for place, rows in group_instances().items()
-    }
-    lines = []
-    for size in sorted({size for family, size, *_ in paper if family == "nk5"}):
-        cells = [
-            compare_between(*(paper[f"nk{k}", size, *model] for k in (3, 4, 5)))
-            for model in ALGORITHMS.values()
-        ]
-        if all((f"nk{k}", size) in known for k in (3, 4, 5)):
-            cells.append(compare_between(*(known[f"nk{k}", size] for k in (3, 4, 5))))
-        texts = [f"{cell:.2f}" for cell in cells]
-        lines.append((size, *texts, *[""] * (len(ALGORITHMS) + 1 - len(texts))))
-    columns = " | ".join(f"the paper's {name}" for name in ALGORITHMS)
-    return write_table(f"bits | {columns} | our BOA, 100 landscapes", lines)
-
-
-def compare_between(below: float, value: float, above: float) -> float:
-    """Return a value divided by the geometric mean of its neighbours."""
-    return value / math.sqrt(below * above)
-
-
-def write_pairing() -> list[str]:
-    """Compare who meets in a tournament."""
-    done = [row for row in read_csv("pairing.csv") if row["state"] == "done"]
-    lines = []
-    for (family, size), pair in groupby(done, lambda row: (row["family"], int(row["size"]))):
-        values = {row["name"]: float(row["evaluations"]) for row in pair}
-        paper = read_paper("evaluations")[name_family(family), size, "BOA", ""]
-        cells = [f"{values[name]:,.0f}; {values[name] / paper:.2f}" for name in ("boa", "boa-po")]
-        lines.append((FAMILIES[name_family(family)], size, f"{paper:,.0f}", *cells))
-    return write_table(
-        "family | bits | the paper's BOA | any two rows | parent against offspring", lines
     )
 
 

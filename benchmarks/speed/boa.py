@@ -1,4 +1,4 @@
-"""BOA: the time to build a Bayesian network, against pgmpy and the same search in Python."""
+"""BOA: the time to build a Bayesian network against pgmpy."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,6 @@ from harmonium.problems import Trap
 from harmonium.search.selection import select
 
 from .measure import Action, Measurement, Modules, Size, time_in_turns, time_once
-from .plain import build_network
 
 ORDER = 5
 """Bits in a trap."""
@@ -30,7 +29,7 @@ def measure_networks(quick: bool, peers: Modules) -> Iterator[Measurement]:
 def compare_networks(size: Size, peers: Modules) -> Iterator[Measurement]:
     """Compare the time to build one network; peers need seconds, so they build it only once."""
     rows = make_trap_rows(size)
-    others = {"Python": build_plainly(rows)}
+    others = {}
     if "pgmpy" in peers:
         others["pgmpy"] = search_pgmpy(peers["pgmpy"], rows)
     ours = time_in_turns({"ours": build_ours(rows)}, ROUNDS)["ours"]
@@ -43,7 +42,7 @@ def compare_networks(size: Size, peers: Modules) -> Iterator[Measurement]:
             peer=time_once(build) * _MS,
             unit="ms",
             better="less",
-            bound=size.bound if name == "pgmpy" else None,
+            bound=size.bound,
         )
 
 
@@ -81,13 +80,6 @@ def build_ours(rows: Bits) -> Action:
     """Return the action that builds a network and its tables by our kernel."""
     model, rng = BOA(), np.random.default_rng(1)
     return lambda: model.fit(rows, rng)
-
-
-def build_plainly(rows: Bits) -> Action:
-    """Return the same search in Python; between edges of equal gain it chooses ours."""
-    model = BOA()
-    ours = set(model.fit(rows, np.random.default_rng(1)).edges)
-    return lambda: build_network(rows, model.max_parents, ours)
 
 
 def search_pgmpy(discovery: Any, rows: Bits) -> Action:

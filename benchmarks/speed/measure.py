@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
@@ -12,7 +12,6 @@ Action = Callable[[], object]
 PEERS = {
     "scikit-learn": "sklearn.neural_network",
     "pgmpy": "pgmpy.causal_discovery",
-    "gomea": "gomea",
 }
 """The module that is used of each package."""
 
@@ -45,10 +44,6 @@ class Measurement:
     def kept(self) -> bool:
         """Whether the ratio meets its bound."""
         return self.bound is None or self.ratio >= self.bound
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields, the ratio, and whether the bound is met."""
-        return {**asdict(self), "ratio": self.ratio, "kept": self.kept}
 
 
 @dataclass(frozen=True)

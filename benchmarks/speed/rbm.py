@@ -11,7 +11,6 @@ from harmonium.models.kernels.layers import Floats
 from harmonium.models.kernels.rbm import Machine, Rule
 
 from .measure import Action, Measurement, Modules, Size, repeat, time_in_turns
-from .plain import PlainRBM
 
 BATCH = 100
 RATE = 0.05
@@ -37,7 +36,6 @@ def compare_training(size: Size, epochs: int, peers: Modules) -> Iterator[Measur
     rows = make_rows(size)
     actions = {
         "ours": repeat(train_ours(rows, make_machine(size)), epochs),
-        "NumPy": repeat(train_numpy(rows, make_plain(size)), epochs),
     }
     for precision in (np.float32, np.float64) if "scikit-learn" in peers else ():
         # Both fits include the same start, so that the difference is the time of the epochs.
@@ -57,7 +55,7 @@ def compare_training(size: Size, epochs: int, peers: Modules) -> Iterator[Measur
             ours=thousands / seconds["ours"],
             peer=thousands / (seconds[name] - seconds.get(f"start of {name}", 0.0)),
             unit="1000 rows/s",
-            bound=size.bound if name.startswith("scikit-learn") else None,
+            bound=size.bound,
         )
 
 
@@ -87,32 +85,6 @@ def measure_arithmetic(size: Size, width: int) -> Measurement:
     )
 
 
-def measure_gibbs(quick: bool, peers: Modules) -> Iterator[Measurement]:
-    """Compare the number of row-steps a second in Gibbs sampling."""
-    size, steps, rounds = (TINY, 5, 1) if quick else (Size(8000, 200, bound=3.0), 25, 4)
-    rows = make_rows(size)
-    machine, plain = make_machine(size), make_plain(size)
-    chains, numbers = rows.copy(), rows.astype(np.float64)
-    rng = np.random.default_rng(1)
-    seconds = time_in_turns(
-        {
-            "ours": lambda: kernels.gibbs(chains, machine, steps, _KEY),
-            "NumPy": lambda: plain.walk(numbers, steps, rng),
-        },
-        rounds,
-    )
-    millions = size.rows * steps / 1e6
-    yield Measurement(
-        group="gibbs",
-        what=f"{steps} Gibbs steps {size}",
-        against="NumPy",
-        ours=millions / seconds["ours"],
-        peer=millions / seconds["NumPy"],
-        unit="million row-steps/s",
-        bound=size.bound,
-    )
-
-
 def make_rows(size: Size) -> Floats:
     """Return random bits as float32, the type of the kernels; speed does not depend on values."""
     rng = np.random.default_rng(1)
@@ -124,14 +96,6 @@ def make_machine(size: Size) -> Machine:
     shape = (size.bits, size.hidden)
     weights = np.random.default_rng(2).normal(0.0, 0.1, shape).astype(np.float32)
     return Machine(weights, np.zeros(size.bits, np.float32), np.zeros(size.hidden, np.float32))
-
-
-def make_plain(size: Size) -> PlainRBM:
-    """Return the RBM of `make_machine` for NumPy."""
-    weights, visible_bias, hidden_bias = (part.astype(np.float64) for part in make_machine(size))
-    return PlainRBM(
-        weights, visible_bias, hidden_bias, np.zeros_like(weights), RATE, MOMENTUM, WEIGHT_COST
-    )
 
 
 def make_order(rows: Floats) -> NDArray[np.int64]:
@@ -160,12 +124,6 @@ def train_ours(rows: Floats, machine: Machine) -> Action:
     return lambda: kernels.train_epoch(
         rows, order, machine, last, connected, no_chains, rule, scratch, _KEY, 0
     )
-
-
-def train_numpy(rows: Floats, plain: PlainRBM) -> Action:
-    """Return the action of one epoch in NumPy."""
-    numbers, order, rng = rows.astype(np.float64), make_order(rows), np.random.default_rng(1)
-    return lambda: plain.train_epoch(numbers, order, BATCH, rng)
 
 
 def fit_sklearn(rbm: Any, rows: NDArray[Any], hidden: int, epochs: int) -> Action:

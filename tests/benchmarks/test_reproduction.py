@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.pages import fill, read_csv
-from benchmarks.reproduction import claims, costs, figures, fixed, points, samples
+from benchmarks.reproduction import claims, costs, figures, points, samples
 from benchmarks.reproduction.__main__ import PAGE, list_tables
 
 from harmonium.analysis.statistics import Estimate
@@ -115,16 +115,6 @@ def test_sets_of_instances_are_drawn_with_repetition() -> None:
     assert 1 < spread.factor < spread.high / spread.low
 
 
-def test_a_change_is_a_mean_over_seeds_with_students_interval() -> None:
-    fits = [
-        {"seed": seed, "masks": "no ones", "setting": setting, "optimum": value}
-        for seed, values in ((1, (0.5, 0.25)), (2, (1.0, 0.25)))
-        for setting, value in zip(("uncentred", "centred"), values, strict=True)
-    ]
-    # 0.25 and 0.75, and t of one degree of freedom: 12.706
-    assert fixed.write_change(fits, "no ones", "optimum") == "+0.500 (−2.677 to +3.677)"
-
-
 def test_the_samples_begin_with_the_points() -> None:
     known = {(row.family, row.size, row.name): row.evaluations for row in points.read_summary()}
     for (family, size), rows in samples.group_instances().items():
@@ -139,4 +129,4 @@ def test_the_samples_begin_with_the_points() -> None:
 def test_rows_that_are_not_solved_have_no_evaluations() -> None:
     rows = [row for row in points.read_summary() if row.state == "not solved"]
     assert any(row.evaluations for row in rows)  # of the instances that were solved
-    assert [fixed.write_point(row) for row in rows] == [row.reason for row in rows]
+    assert [costs.write_point(row) for row in rows] == [row.reason for row in rows]
