@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from harmonium.arrays import Bits, check_bits
 from harmonium.clock import TimeUp
 from harmonium.models import BOA, MODELS, UMDA, Model
-from harmonium.problems import check_problem, find_repair
+from harmonium.problems import check_problem, read_repair
 from harmonium.runs import Callback, Reason, Result, Runner, Stop, compile_kernels, default_stop
 from harmonium.runs.calling import count_workers
 from harmonium.runs.checkpoint import check_free, check_function, keep_checkpoint, load_runner
@@ -513,7 +513,7 @@ def _carry_out(runner: Runner, options: Options, function: object) -> Result:
             runner.watch = stack.enter_context(progress).watch
             runner.evaluator.on_progress = functools.partial(runner.watch, runner)
         result = runner.finish()
-    repair = None if runner.space.constrained else find_repair(function)
+    repair = None if runner.space.constrained else read_repair(function)
     return result if repair is None else result.change_rows(repair)
 
 

@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 
 from harmonium import NK
 from harmonium.arrays import Bits
-from harmonium.problems import nk_optimum
+from harmonium.problems import nk as nk_optimum
 from tests.rows import every_row, random_rows
 
 SIZES = [(length, k) for length in range(1, 10) for k in range(length)] + [(13, 2), (13, 12)]

@@ -158,7 +158,7 @@ def _run_all(
         with plain_interrupts(), Progress(messages()) as progress:
             progress.prepare()
             for algorithm, _ in algorithms:
-                compile_kernels(algorithm, problem)
+                compile_kernels(algorithm)
             for algorithm, stop in algorithms:
                 for number, seed in enumerate(seeds, start=1):
                     progress.begin(f"{algorithm.label}, run {number} of {len(seeds)}")

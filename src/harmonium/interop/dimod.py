@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.optimize import maximize
-from harmonium.problems import Structure
+from harmonium.problems import Blocks
 
 _make_samples: Any = dimod.SampleSet.from_samples_bqm
 
@@ -44,7 +44,7 @@ class QuadraticProblem:
         shape = (self.length, self.length)
         self._quadratic = csr_array((weights, (rows, columns)), shape=shape)
         pairs = zip(rows.tolist(), columns.tolist(), strict=True)
-        self.structure: Structure = tuple(pairs)
+        self.structure: Blocks = tuple(pairs)
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return minus the energy of each row."""

@@ -1,24 +1,23 @@
 """Problems, by name or by the path `module:name`; always maximised."""
 
 from harmonium.problems.base import (
+    Blocks,
+    CustomProblem,
     Problem,
     ProblemSpec,
-    Structure,
     check_problem,
-    compile_problem,
+    make_custom,
     name_problem,
     read_bound,
+    read_repair,
     read_structure,
 )
-from harmonium.problems.custom import CustomProblem, make_custom
-from harmonium.problems.file import FileProblem, find_repair, load
-from harmonium.problems.hiff import HIFF
+from harmonium.problems.file import FileProblem, load
 from harmonium.problems.ising import Ising
-from harmonium.problems.maxsat import MaxSat
 from harmonium.problems.nk import NK
-from harmonium.problems.onemax import OneMax
 from harmonium.problems.pbo import PBO
-from harmonium.problems.trap import Trap
+from harmonium.problems.sat import MaxSat
+from harmonium.problems.simple import HIFF, OneMax, Trap
 from harmonium.specs import Registry
 
 AnyProblem = ProblemSpec | CustomProblem
@@ -36,6 +35,7 @@ __all__ = [
     "PBO",
     "PROBLEMS",
     "AnyProblem",
+    "Blocks",
     "CustomProblem",
     "FileProblem",
     "Ising",
@@ -43,13 +43,11 @@ __all__ = [
     "OneMax",
     "Problem",
     "ProblemSpec",
-    "Structure",
     "Trap",
     "check_problem",
-    "compile_problem",
-    "find_repair",
     "load",
     "name_problem",
     "read_bound",
+    "read_repair",
     "read_structure",
 ]

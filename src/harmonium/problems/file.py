@@ -9,10 +9,8 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec import Meta
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.problems.arrays import ArrayProblem
-from harmonium.problems.base import ProblemSpec, Structure
+from harmonium.problems.base import ArrayProblem, Blocks, ProblemSpec
 from harmonium.problems.formats import (
-    MAX_BYTES,
     Format,
     Reader,
     detect_format,
@@ -24,15 +22,13 @@ from harmonium.problems.formats import (
     read_qubo,
     read_setcover,
 )
-from harmonium.problems.knapsack import Infeasible, Knapsack
-from harmonium.problems.landscape import TabledNK
-from harmonium.problems.maxcut import MaxCut
-from harmonium.problems.qubo import Qubo
+from harmonium.problems.ising import SpinGlass
+from harmonium.problems.nk import TabledNK
+from harmonium.problems.packing import Infeasible, Knapsack, SetCover
+from harmonium.problems.quadratic import MaxCut, Qubo
 from harmonium.problems.sat import Sat
-from harmonium.problems.setcover import SetCover
-from harmonium.problems.spinglass import SpinGlass
 from harmonium.specs import Length, SpecError, format_spec
-from harmonium.system import FileRefusedError, read_file, resolve
+from harmonium.system import resolve
 
 MINIMISED_SUFFIXES: Final = (".sparse", ".bq")
 """Suffixes of the collections whose QUBO instances are minimised."""
@@ -141,7 +137,7 @@ class FileProblem(ProblemSpec):
         return self.made.bound
 
     @property
-    def structure(self) -> Structure:
+    def structure(self) -> Blocks:
         """Groups of interacting bits."""
         return self.made.structure
 
@@ -164,9 +160,7 @@ class FileProblem(ProblemSpec):
 
 def _read(path: str) -> bytes:
     try:
-        return read_file(resolve(path), MAX_BYTES)
-    except FileRefusedError as error:
-        raise SpecError(f"{path}: {error}") from None
+        return resolve(path).read_bytes()
     except (OSError, ValueError) as error:  # a path with a null byte is a ValueError
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise SpecError(f"{path}: cannot be read: {reason}") from None
@@ -190,11 +184,6 @@ _MAKERS: Final[dict[str, Callable[[Reader, FileProblem], ArrayProblem]]] = {
     "setcover": lambda reader, spec: SetCover(read_setcover(reader), spec.infeasible),
 }
 """By format, what makes the problem."""
-
-
-def find_repair(problem: object) -> Callable[[Bits], Bits] | None:
-    """Return what makes feasible rows of those of a problem; none if all rows are as they are."""
-    return problem.repair if isinstance(problem, FileProblem) else None
 
 
 def load(

@@ -1,4 +1,4 @@
-"""±J spin glasses on a torus, with their exact optimum."""
+"""Spin glasses: ±J on a torus, with their exact optimum, and any graph that a file describes."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
-from harmonium.problems.base import ProblemSpec, Structure
+from harmonium.problems.base import ArrayProblem, Blocks, ProblemSpec, list_pairs
+from harmonium.problems.formats import Pairs
+from harmonium.problems.quadratic import sum_different, sum_single
 from harmonium.specs import Length
 
 Couplings = NDArray[np.int8]
@@ -91,7 +93,7 @@ class Ising(ProblemSpec):
         return np.where(raw >> np.uint64(63), 1, -1).astype(np.int8)
 
     @property
-    def structure(self) -> Structure:
+    def structure(self) -> Blocks:
         """The coupled pairs."""
         spins = np.arange(self.length).reshape(-1, self.side)
         others = np.stack([np.roll(spins, -1, axis=1), np.roll(spins, -1, axis=0)])
@@ -108,7 +110,37 @@ class Ising(ProblemSpec):
 
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the sum over all couplings for each row."""
-        return _evaluate(bits, self.couplings)
+        return _sum_torus(bits, self.couplings)
+
+
+class SpinGlass(ArrayProblem):
+    """The sum of J·s·s over coupled pairs and of h·s over fields, the negated energy.
+
+    Bit 1 is s = +1, bit 0 is s = -1.
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__(pairs.length, pairs.optimum)
+        self._pairs = pairs
+        self._total = float(pairs.weights.sum() - pairs.single_weights.sum())
+
+    @property
+    def bound(self) -> float:
+        """The sum of all couplings and fields without their signs."""
+        pairs = self._pairs
+        return float(np.abs(pairs.weights).sum() + np.abs(pairs.single_weights).sum())
+
+    @property
+    def structure(self) -> Blocks:
+        """The pairs whose coupling is not zero."""
+        some = self._pairs.weights != 0
+        return list_pairs(self._pairs.first[some], self._pairs.second[some])
+
+    def evaluate(self, bits: Bits) -> Fitness:
+        """Return the negated energy of each row."""
+        pairs = self._pairs
+        apart = sum_different(bits, pairs.first, pairs.second, pairs.weights)
+        return self._total - 2 * apart + 2 * sum_single(bits, pairs.single, pairs.single_weights)
 
 
 @lru_cache(maxsize=4096)
@@ -120,7 +152,7 @@ def _find_optimum(problem: Ising) -> float:
 
 
 @jit
-def _evaluate(bits: Bits, couplings: Couplings) -> Fitness:
+def _sum_torus(bits: Bits, couplings: Couplings) -> Fitness:
     rows, side = couplings.shape[1:]
     fitness = np.empty(len(bits))
     for number in range(len(bits)):

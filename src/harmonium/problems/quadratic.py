@@ -1,10 +1,73 @@
-"""Kernels of quadratic problems: sums of weights over single bits and over pairs of bits."""
+"""Quadratic problems that a file describes: QUBO and maximum cuts; kernels for sums over pairs."""
+
+from typing import Literal
 
 import numpy as np
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
-from harmonium.problems.arrays import Indices, Reals
+from harmonium.problems.base import ArrayProblem, Blocks, Indices, Reals, list_pairs
+from harmonium.problems.formats import Pairs
+
+
+class Qubo(ArrayProblem):
+    """x'Qx, or its negation if it is to be minimised; Q is symmetric.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Entries of one triangle of Q, and of its diagonal.
+    sense : {"max", "min"}
+        Whether the library that the instance is from maximises x'Qx.
+    """
+
+    def __init__(self, pairs: Pairs, sense: Literal["max", "min"] = "max") -> None:
+        super().__init__(pairs.length, pairs.optimum if sense == "max" else None)
+        sign = 1.0 if sense == "max" else -1.0
+        self._pairs = pairs
+        self._double = 2 * sign * pairs.weights
+        self._single = sign * pairs.single_weights
+
+    @property
+    def bound(self) -> float:
+        """The sum of all positive entries."""
+        return float(self._double.clip(min=0).sum() + self._single.clip(min=0).sum())
+
+    @property
+    def structure(self) -> Blocks:
+        """The pairs with an entry that is not zero."""
+        some = self._pairs.weights != 0
+        return list_pairs(self._pairs.first[some], self._pairs.second[some])
+
+    def evaluate(self, bits: Bits) -> Fitness:
+        """Return the value of each row."""
+        pairs = self._pairs
+        value = sum_single(bits, pairs.single, self._single)
+        return value + sum_both(bits, pairs.first, pairs.second, self._double)
+
+
+class MaxCut(ArrayProblem):
+    """The weight of the edges whose ends have different bits."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__(pairs.length, pairs.optimum)
+        self._pairs = pairs
+
+    @property
+    def bound(self) -> float:
+        """The weight of all edges with a positive one."""
+        return float(self._pairs.weights.clip(min=0).sum())
+
+    @property
+    def structure(self) -> Blocks:
+        """The edges whose weight is not zero."""
+        some = self._pairs.weights != 0
+        return list_pairs(self._pairs.first[some], self._pairs.second[some])
+
+    def evaluate(self, bits: Bits) -> Fitness:
+        """Return the weight of the cut of each row."""
+        pairs = self._pairs
+        return sum_different(bits, pairs.first, pairs.second, pairs.weights)
 
 
 @jit

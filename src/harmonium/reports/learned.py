@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.models import Interactions, read_interactions, read_weights
-from harmonium.problems import Problem, Structure, name_problem, read_structure
+from harmonium.problems import Blocks, Problem, name_problem, read_structure
 from harmonium.reports.titles import title_problem, title_runs
 from harmonium.runs import Runner
 
@@ -34,7 +34,7 @@ class Units:
 
     weights: Matrix
     """Sizes of the weights: (length, hidden)."""
-    structure: Structure
+    structure: Blocks
 
     @cached_property
     def shares(self) -> Matrix:
@@ -251,7 +251,7 @@ def why_not_scorable(problem: Problem) -> str:
     )
 
 
-def mark_pairs(structure: Structure, length: int) -> NDArray[np.bool_]:
+def mark_pairs(structure: Blocks, length: int) -> NDArray[np.bool_]:
     """Return which pairs of bits share a group: (length, length), symmetric.
 
     Raises
@@ -271,7 +271,7 @@ def mark_pairs(structure: Structure, length: int) -> NDArray[np.bool_]:
     return marked
 
 
-def _share_blocks(weights: Matrix, structure: Structure) -> Matrix:
+def _share_blocks(weights: Matrix, structure: Blocks) -> Matrix:
     """Return the share of each unit's squared weights on each block: (blocks, hidden)."""
     squared = weights**2
     total = squared.sum(axis=0)

@@ -2,7 +2,7 @@
 
 import secrets
 
-from harmonium.problems import Problem, check_problem, find_repair
+from harmonium.problems import Problem, check_problem, read_repair
 from harmonium.runs.compiling import compile_kernels
 from harmonium.runs.evaluator import EvaluationError, ProblemEvaluator
 from harmonium.runs.result import Result
@@ -78,7 +78,7 @@ def run(
         )
     if not isinstance(stop, Stop | None):
         raise TypeError(f"stop is {stop!r}; expected a Stop, such as Stop(max_generations=50)")
-    compile_kernels(algorithm, problem)
+    compile_kernels(algorithm)
     runner = Runner(
         algorithm,
         Space(problem.length),
@@ -89,5 +89,5 @@ def run(
     runner.callback = callback
     result = runner.conclude(runner.run())
     assert result is not None  # noqa: S101  # at least one row was told
-    repair = find_repair(problem)
+    repair = read_repair(problem)
     return result if repair is None else result.change_rows(repair)

@@ -2,14 +2,11 @@
 
 import numpy as np
 
-from harmonium.problems import Problem, compile_problem
 from harmonium.runs.distinct import hash_rows
 from harmonium.search import Algorithm
 
 
-def compile_kernels(algorithm: Algorithm, problem: Problem | None = None) -> None:
-    """Compile or load the kernels of a run, once a process; functions of users are not called."""
+def compile_kernels(algorithm: Algorithm) -> None:
+    """Compile or load the kernels of an algorithm, once a process."""
     hash_rows(np.zeros((1, 6), dtype=np.uint8))
     algorithm.compile()
-    if problem is not None:
-        compile_problem(problem)

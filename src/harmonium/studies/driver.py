@@ -199,8 +199,6 @@ class Driver:
 
 def compile_study(study: Study) -> None:
     """Compile the kernels of a study once, before each of several workers would do it."""
-    for case in {type(case.problem): case for case in study.cases}.values():
-        compile_kernels(case.algorithm, case.problem)
     for case in {str(case.algorithm): case for case in study.cases}.values():
         compile_kernels(case.algorithm)
 

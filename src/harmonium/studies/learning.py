@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.models import Interactions, read_interactions, read_weights
-from harmonium.problems import Problem, Structure, name_problem, read_structure
+from harmonium.problems import Blocks, Problem, name_problem, read_structure
 from harmonium.runs import Runner
 
 MAX_MAP_LENGTH: Final = 100
@@ -211,7 +211,7 @@ def why_not_scorable(problem: Problem) -> str:
     )
 
 
-def mark_pairs(structure: Structure, length: int) -> NDArray[np.bool_]:
+def mark_pairs(structure: Blocks, length: int) -> NDArray[np.bool_]:
     """Return which pairs of bits share a group: (length, length), symmetric.
 
     Raises
@@ -231,7 +231,7 @@ def mark_pairs(structure: Structure, length: int) -> NDArray[np.bool_]:
     return marked
 
 
-def find_units(weights: Matrix, structure: Structure) -> Units:
+def find_units(weights: Matrix, structure: Blocks) -> Units:
     """Return how far the hidden units of a model capture the blocks of a problem."""
     captured = _is_captured(weights, structure)
     rng = np.random.default_rng(0)
@@ -271,13 +271,13 @@ def _find_density(truth: NDArray[np.bool_]) -> float:
     return float(truth.sum() / max(1, truth.size - len(truth)))
 
 
-def _is_captured(weights: Matrix, structure: Structure) -> NDArray[np.bool_]:
+def _is_captured(weights: Matrix, structure: Blocks) -> NDArray[np.bool_]:
     """Return which units capture which blocks: (blocks, hidden)."""
     captured: NDArray[np.bool_] = _share_blocks(weights, structure) > 0.5
     return captured
 
 
-def _share_blocks(weights: Matrix, structure: Structure) -> Matrix:
+def _share_blocks(weights: Matrix, structure: Blocks) -> Matrix:
     """Return the share of each unit's squared weights on each block: (blocks, hidden)."""
     squared = weights**2
     total = squared.sum(axis=0)

@@ -31,22 +31,21 @@ class Landscape:
 
 def read_nk(reader: Reader) -> Landscape:
     """Read a landscape."""
-    start = reader.position
     words = reader.header("two integers: n and k", 2)
-    length = reader.count(words[0], start, "n", 1, MAX_LENGTH)
-    k = reader.count(words[1], start, "k", 0, min(MAX_K, length - 1))
+    length = reader.count(words[0], "n", 1, MAX_LENGTH)
+    k = reader.count(words[1], "k", 0, min(MAX_K, length - 1))
     bits = reader.numbers(length * (k + 1), "bits that the components read")
     groups = bits.integers("the bit", 0, length - 1).reshape(length, k + 1)
     ordered = np.sort(groups, axis=1)
     twice = np.repeat((ordered[:, 1:] == ordered[:, :-1]).any(axis=1), k + 1)
     bits.require(~twice, "one of the bits of the component from", "bits that differ")
     tables = reader.numbers(length << (k + 1), "values of the components").values
-    place, last = reader.position, reader.words()
+    last = reader.words()
     if not last:
         return Landscape(groups, tables.reshape(length, -1))
     if len(last) != 2 or last[0].lower() != "optimum:":
-        raise reader.expectation(place, " ".join(last), "`Optimum: value` or the end of the file")
-    optimum = reader.real(last[1], place, "the optimum")
+        raise reader.expectation(" ".join(last), "`Optimum: value` or the end of the file")
+    optimum = reader.real(last[1], "the optimum")
     reader.finish("the optimum")
     return Landscape(groups, tables.reshape(length, -1), optimum, _find_unit(last[1]))
 

@@ -1,25 +1,61 @@
-"""The reader of all instance files: words of header lines, and numbers in bulk.
+"""The reader of all instance files: words of header lines, numbers, and which format a file has.
 
-Every error names file, line and expectation. Memory is bounded by the size of the file, never by
-the counts that it declares.
+Every error names file, line and expectation. A line that begins with `c` or `#` is a comment in
+every format, and a line that begins with `%` ends the file.
 """
 
 import math
 import re
+from array import array
 from dataclasses import dataclass
-from typing import Final
+from pathlib import PurePath
+from typing import IO, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.problems.formats.scanning import LONG, WIDTH, WORD, scan, skip
+from harmonium.jit import jit
 from harmonium.specs import SpecError
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MAX_BYTES: Final = 2**30
-"""Size up to which an instance file is read."""
+Format = Literal["cnf", "qubo", "ising", "maxcut", "nk", "knapsack", "setcover"]
+
+FORMATS: Final[tuple[str, ...]] = get_args(Format)
+
+SUFFIXES: Final[dict[str, Format]] = {
+    ".cnf": "cnf",
+    ".wcnf": "cnf",
+    ".dimacs": "cnf",
+    ".qubo": "qubo",
+    ".sparse": "qubo",
+    ".bq": "qubo",
+    ".ising": "ising",
+    ".mc": "maxcut",
+    ".rud": "maxcut",
+    ".rudy": "maxcut",
+    ".gset": "maxcut",
+    ".maxcut": "maxcut",
+    ".nk": "nk",
+    ".knapsack": "knapsack",
+    ".mknap": "knapsack",
+    ".kp": "knapsack",
+    ".scp": "setcover",
+    ".setcover": "setcover",
+}
+"""The format of each suffix."""
+
+_NAMES: Final[tuple[tuple[str, Format], ...]] = (
+    (r"G\d+(\.txt)?$", "maxcut"),
+    (r"((g05|pm1[sd]|pw\d+|w\d+)_|ising\d)", "maxcut"),
+    (r"(bqp|gka|be\d)", "qubo"),
+    (r"IsingSpinGlass", "ising"),
+    (r"(m?knap|.*_kp_)", "knapsack"),
+    (r"scp", "setcover"),
+    (r"nk", "nk"),
+)
+"""How the names of files in well-known collections begin."""
 
 MAX_LENGTH: Final = 1_000_000
 """Most bits of a problem."""
@@ -27,19 +63,9 @@ MAX_LENGTH: Final = 1_000_000
 MAX_NUMBER: Final = 1e100
 """Largest absolute value of a number, so that sums of them are finite."""
 
-MAX_LINE: Final = 2 * MAX_LENGTH
-"""Most bytes of a header line, which may have a whole solution."""
-
-_COMMENTS: Final = b"c#"
-"""A line that begins with one of these is a comment, in every format."""
-
-_BLANKS: Final = b" \t\r\n\v\f"
-
-_LINE_END: Final = re.compile(rb"[\r\n]")
-
 
 class Reader:
-    """A position in the content of a file, which moves on with every word that is read.
+    """A place in the text of a file, which moves on with every word that is read.
 
     Parameters
     ----------
@@ -51,62 +77,65 @@ class Reader:
 
     def __init__(self, content: bytes, name: str) -> None:
         self.name = name
-        self.position = 0
-        self._content = content
-        self._bytes = np.frombuffer(content, dtype=np.uint8)
+        self.place = 0
+        text = content.decode("ascii", "backslashreplace")
+        self._text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._bytes = np.frombuffer(self._text.encode(), dtype=np.uint8)
+        self._header = 0  # place of the last header
 
-    def error(self, position: int, message: str) -> SpecError:
-        """Return an error about what is at a position."""
-        ends = {end: self._content.count(end, 0, position) for end in (b"\n", b"\r", b"\r\n")}
-        line = 1 + ends[b"\n"] + ends[b"\r"] - ends[b"\r\n"]
+    def error(self, message: str, place: int | None = None) -> SpecError:
+        """Return an error about a place; by default about the last header that was read."""
+        line = self._text.count("\n", 0, self._header if place is None else place) + 1
         return SpecError(f"{self.name}, line {line}: {message}")
 
+    def expectation(self, found: str, expected: str) -> SpecError:
+        """Return an error about what stands in the last header that was read."""
+        return self.error(f"{shorten(found) or 'the file ends here'}; expected {expected}")
+
     def peek(self) -> list[str]:
-        """Return the words that `words` would read."""
-        position = self.position
-        words = self.words()
-        self.position = position
-        return words
+        """Move to the next line that is neither blank nor a comment; return its words."""
+        while self.place < len(self._text):
+            words = self._text[self.place : self._end_of_line()].split()
+            begins = self.place == 0 or self._text[self.place - 1] == "\n"
+            if words and not (begins and words[0][0] in "c#%"):
+                return words
+            if words and words[0][0] == "%":
+                self.place = len(self._text)
+            else:
+                self.place = self._end_of_line() + 1
+        return []
 
     def words(self) -> list[str]:
-        """Read the next line that is neither blank nor a comment; no words at the end."""
-        start = self._skip(self.position)
-        end = self._end_of_line(start)
-        if end - start > MAX_LINE:
-            raise self.error(start, f"has more than {MAX_LINE:,} bytes; expected text")
-        self.position = min(end + 1, len(self._content))
-        return self._content[start:end].decode("ascii", "backslashreplace").split()
+        """Read the rest of the next line that is neither blank nor a comment; none at the end."""
+        words = self.peek()
+        self._header = self.place
+        self.place = self._end_of_line() + 1
+        return words
+
+    def _end_of_line(self) -> int:
+        end = self._text.find("\n", self.place)
+        return len(self._text) if end < 0 else end
 
     def header(self, expected: str, *counts: int) -> list[str]:
         """Read a line with one of these numbers of words."""
-        start, words = self.position, self.words()
+        words = self.words()
         if len(words) not in counts:
-            raise self.expectation(start, " ".join(words), expected)
+            raise self.expectation(" ".join(words), expected)
         return words
 
-    def expectation(self, start: int, found: str, expected: str) -> SpecError:
-        """Return an error about the first line from `start` on that is not a comment."""
-        shown = found if len(found) <= 40 else f"{found[:40]}…"
-        return self.error(
-            self._skip(start), f"{shown or 'the file ends here'}; expected {expected}"
-        )
-
-    def count(self, word: str, start: int, what: str, low: int = 0, high: int = 2**53) -> int:
-        """Return a word of the line at `start` as an integer between two bounds."""
+    def count(self, word: str, what: str, low: int = 0, high: int = 2**53) -> int:
+        """Return a word of the last header as an integer between two bounds."""
         digits = word.removeprefix("+")
         if digits.isdecimal() and len(digits) < 20 and low <= int(digits) <= high:
             return int(digits)
         most = "" if high == 2**53 else f" and ≤ {high:,}"
-        raise self.expectation(start, f"{what} is {word}", f"an integer ≥ {low}{most}")
+        raise self.expectation(f"{what} is {word}", f"an integer ≥ {low}{most}")
 
-    def real(self, word: str, start: int, what: str) -> float:
-        """Return a word of the line at `start` as a finite number."""
-        try:
-            value = float(word)
-        except ValueError:
-            value = math.nan
+    def real(self, word: str, what: str) -> float:
+        """Return a word of the last header as a finite number."""
+        value = _to_float(word)
         if not abs(value) <= MAX_NUMBER:
-            raise self.expectation(start, f"{what} is {word}", f"a number up to {MAX_NUMBER:g}")
+            raise self.expectation(f"{what} is {word}", f"a number up to {MAX_NUMBER:g}")
         return value
 
     def numbers(
@@ -125,83 +154,66 @@ class Reader:
         flags : bool
             Whether a line may begin with the word `h`, which is read as NaN.
         """
-        start = self.position
-        most = (len(self._content) - start) // 2 + 1
-        values = np.empty(most if count is None else min(count, most))
-        limit = len(values) if count is None else count
-        found, place, ending = 0, start, LONG
-        while ending == LONG:
-            found, place, ending = scan(
-                self._bytes, place, values, found, min(limit, len(values)), width, flags
-            )
-            if ending == LONG:
-                values[found], place = self._parse(place), self._end_of_word(place)
-                found += 1
-        self.position = place
-        numbers = Numbers(values[:found].copy(), self, start, width, flags)
-        if ending == WORD:
-            raise self.error(place, f"{self.word(place)} is not a number; expected {what}")
-        if ending == WIDTH:
-            raise self.error(place, f"expected {width} numbers in the line: {what}")
-        if count is not None and found < count:
-            raise self.error(
-                len(self._content), f"the file ends after {found:,} of {count:,} {what}"
-            )
-        numbers.check_size()
+        start = self.place
+        values = self._scan(count, width)
+        while (count is None or len(values) < count) and (words := self.peek()):
+            if width and len(words) != width:
+                raise self.error(f"expected {width} numbers in the line: {what}", self.place)
+            if flags and words[0] == "h":
+                words[0] = "nan"
+            taken = words if count is None else words[: count - len(values)]
+            try:
+                values.extend(map(float, taken))
+            except ValueError:
+                wrong = next(word for word in taken if math.isnan(_to_float(word)))
+                message = f"{shorten(wrong)} is not a number; expected {what}"
+                raise self.error(message, self.place) from None
+            self._pass(len(taken))
+            values.extend(self._scan(count and count - len(values), width))
+        if count is not None and len(values) < count:
+            message = f"the file ends after {len(values):,} of {count:,} {what}"
+            raise self.error(message, len(self._text))
+        numbers = Numbers(np.frombuffer(values) if values else np.empty(0), self, start, width)
+        valid = (np.abs(numbers.values) <= MAX_NUMBER) | (flags & np.isnan(numbers.values))
+        numbers.require(valid, "the number", f"at most {MAX_NUMBER:g} in absolute value")
         return numbers
+
+    def _pass(self, count: int) -> None:
+        """Move on by some words of the line, and to the next line if there are no more."""
+        end = self._end_of_line()
+        rest = self._text[self.place : end].split(None, count)[count:]
+        self.place = end - len(rest[0]) if rest else end + 1
+
+    def _scan(self, count: int | None, width: int) -> "array[float]":
+        """Read the lines of plain numbers that follow, up to the first other line."""
+        most = (len(self._text) - self.place) // 2 + 1
+        values = np.empty(most if count is None else min(count, most))
+        found, self.place = _scan_lines(self._bytes, self.place, values, width)
+        return array("d", values[:found].tobytes())
+
+    def locate(self, start: int, index: int) -> tuple[int, str]:
+        """Return the place and the word of one of the numbers that were read from a place on."""
+        behind, self.place = self.place, start
+        while (words := self.peek()) and index >= len(words):
+            index -= len(words)
+            self._pass(len(words))
+        place, self.place = self.place, behind
+        return place, words[index] if words else ""
 
     def finish(self, what: str) -> None:
         """Raise if anything but comments is left."""
-        place = self._skip(self.position)
-        if place < len(self._content) and self._content[place : place + 1] != b"%":
-            raise self.error(
-                place, f"{self.word(place)} follows {what}; expected the end of the file"
-            )
+        if words := self.peek():
+            message = f"{shorten(words[0])} follows {what}; expected the end of the file"
+            raise self.error(message, self.place)
 
-    def word(self, place: int) -> str:
-        """Return the word at a position, for errors: at most 40 characters."""
-        word = self._content[place : place + 41].split(None, 1)[:1] or [b""]
-        text = word[0].decode("ascii", "backslashreplace")
-        return text if len(text) <= 40 else f"{text[:40]}…"
-
-    def find_number(self, numbers: "Numbers", index: int) -> int:
-        """Return the position of one of the numbers that were read."""
-        place, found, again = numbers.start, 0, np.empty(index + 1)
-        while True:
-            found, place, ending = scan(
-                self._bytes, place, again, found, index, numbers.width, numbers.flags
-            )
-            if ending != LONG:
-                return self._skip(place)
-            found, place = found + 1, self._end_of_word(place)
-
-    def find_comment(self, words: str) -> str | None:
-        """Return what follows the words with which a comment begins, up to the end of its line."""
-        wanted = words.encode()
-        if wanted not in self._content:  # much faster than the search below
+    def optimum(self, form: str) -> float | None:
+        """Return the largest fitness, if harmonium has written it into a comment of the file."""
+        wanted = _OPTIMUM.format(form)
+        if wanted not in self._text:  # much faster than the search below
             return None
-        pattern = rb"(?:^|[\r\n])[%b] ?%b([^\r\n]*)" % (_COMMENTS, re.escape(wanted))
-        found = re.search(pattern, self._content)
-        return None if found is None else found[1].decode("ascii", "backslashreplace").strip()
-
-    def _end_of_line(self, position: int) -> int:
-        end = _LINE_END.search(self._content, position)
-        return len(self._content) if end is None else end.start()
-
-    def _skip(self, position: int) -> int:
-        """Return the position of the next word that is not in a comment."""
-        first = position == 0 or self._content[position - 1] in b"\r\n"
-        return int(skip(self._bytes, position, first)[0])
-
-    def _end_of_word(self, place: int) -> int:
-        end = place
-        while end < len(self._content) and self._content[end] not in _BLANKS:
-            end += 1
-        return end
-
-    def _parse(self, place: int) -> float:
-        """Return a number that has too many digits for the kernel."""
-        return float(self._content[place : self._end_of_word(place)])
+        found = re.search(rf"^[c#] ?{wanted}(.*)", self._text, re.MULTILINE)
+        value = math.nan if found is None else _to_float(found[1].strip())
+        return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
@@ -212,7 +224,6 @@ class Numbers:
     reader: Reader
     start: int
     width: int
-    flags: bool
 
     def require(
         self, valid: NDArray[np.bool_], what: str, expected: str, index: Integers | None = None
@@ -224,15 +235,8 @@ class Numbers:
         if valid.all():
             return
         first = int(np.argmin(valid))
-        place = self.reader.find_number(self, first if index is None else int(index[first]))
-        raise self.reader.error(place, f"{what} is {self.reader.word(place)}; expected {expected}")
-
-    def check_size(self) -> None:
-        """Raise for a number that is too large for sums."""
-        extremes = np.fmax.reduce(self.values, initial=0), np.fmin.reduce(self.values, initial=0)
-        if max(extremes[0], -extremes[1]) > MAX_NUMBER:
-            valid = ~(np.abs(self.values) > MAX_NUMBER)  # flags are NaN
-            self.require(valid, "the number", f"at most {MAX_NUMBER:g} in absolute value")
+        place, word = self.reader.locate(self.start, first if index is None else int(index[first]))
+        raise self.reader.error(f"{what} is {shorten(word)}; expected {expected}", place)
 
     def integers(self, what: str, low: int, high: int, index: Integers | None = None) -> Integers:
         """Return the numbers, or those at some places, as integers between two bounds."""
@@ -246,15 +250,105 @@ class Numbers:
         return np.arange(number, len(self.values), self.width)
 
 
+@jit
+def _scan_lines(text: NDArray[np.uint8], place: int, values: Reals, width: int) -> tuple[int, int]:
+    """Read lines of plain decimal numbers; return how many numbers, and where the next line begins.
+
+    Stop in front of a line that has anything else, more numbers than there is room for, or another
+    number of them than `width`.
+    """
+    found, whole, line = 0, 0, place  # numbers of whole lines, and the line behind them
+    while place < len(text):
+        if text[place] == ord("\n"):
+            if width and found - whole not in (0, width):
+                break
+            place += 1
+            whole, line = found, place
+        elif text[place] in (ord(" "), ord("\t")):
+            place += 1
+        else:
+            place, value = _scan_number(text, place)
+            if place < 0 or found == len(values):
+                break
+            values[found] = value
+            found += 1
+    return whole, line
+
+
+@jit
+def _scan_number(text: NDArray[np.uint8], place: int) -> tuple[int, float]:
+    """Return the place behind a number of at most 15 digits, and its value; -1 for other words."""
+    negative = text[place] == ord("-")
+    place += negative
+    digits, power, mantissa = 0, 1.0, 0
+    decimal = False
+    while place < len(text) and text[place] > ord(" "):
+        byte = text[place]
+        if ord("0") <= byte <= ord("9"):
+            mantissa = 10 * mantissa + byte - ord("0")
+            digits += 1
+            power *= 10.0 if decimal else 1.0
+        elif byte == ord(".") and not decimal:
+            decimal = True
+        else:
+            return -1, 0.0
+        place += 1
+    if digits == 0 or digits > 15:  # more might not be exact
+        return -1, 0.0
+    return place, (-mantissa if negative else mantissa) / power
+
+
+def _to_float(word: str) -> float:
+    """Return a number; NaN for any other word."""
+    try:
+        return float(word)
+    except ValueError:
+        return math.nan
+
+
+def shorten(text: str) -> str:
+    """Return a text for errors, at most 40 characters of it."""
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
+_OPTIMUM: Final = "harmonium {} optimum "
+"""How a comment with the optimum begins; with the format, since a file may be read as another."""
+
+
+def write_optimum(file: IO[str], comment: str, form: str, optimum: float | None) -> None:
+    """Write the largest fitness as a comment; nothing if it is unknown."""
+    if optimum is not None:
+        file.write(f"{comment} {_OPTIMUM.format(form)}{optimum:.17g}\n")
+
+
 def read_instance_count(reader: Reader, instance: int) -> int:
     """Read the number of instances if the first line has one word; raise if one is not there.
 
     Without that line there is one instance. They are counted from 0 on.
     """
-    start, count = reader.position, 1
+    count = 1
     if len(reader.peek()) == 1:
-        count = reader.count(reader.words()[0], start, "the number of instances", 1)
+        count = reader.count(reader.words()[0], "the number of instances", 1)
     if instance >= count:
         expected = f"0 to {count - 1:,}, one of the instances of the file"
-        raise reader.expectation(start, f"instance is {instance:,}", expected)
+        raise reader.expectation(f"instance is {instance:,}", expected)
     return count
+
+
+def detect_format(path: str, reader: Reader) -> Format:
+    """Return the format of a file, told by its content where that is unmistakable, or its name."""
+    words = reader.peek()
+    name = PurePath(path).name
+    suffix = PurePath(path).suffix.lower()
+    if words[:1] == ["p"] and words[1:2] in (["cnf"], ["wcnf"]):
+        return "cnf"
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if words[:1] == ["h"]:
+        return "cnf"
+    for beginning, known in _NAMES:
+        if re.match(beginning, name, re.IGNORECASE):
+            return known
+    raise SpecError(
+        f"{path}: neither its name nor its content tells the format; give it: {', '.join(FORMATS)}"
+    )

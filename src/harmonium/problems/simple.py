@@ -1,4 +1,4 @@
-"""Concatenated deceptive traps (Ackley 1987; Deb and Goldberg 1991)."""
+"""Onemax, concatenated deceptive traps, and hierarchical if-and-only-if."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,32 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
-from harmonium.problems.base import ProblemSpec, Structure
+from harmonium.problems.base import Blocks, ProblemSpec
+
+
+@dataclass(frozen=True)
+class OneMax(ProblemSpec):
+    """The number of ones; the bits are independent.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> problem = hm.OneMax(length=4)
+    >>> problem([[0, 1, 0, 1], [1, 1, 1, 1]]).tolist(), problem.optimum
+    ([2.0, 4.0], 4.0)
+    """
+
+    name: ClassVar[str] = "onemax"
+
+    @property
+    def optimum(self) -> float:
+        """The fitness of all ones."""
+        return float(self.length)
+
+    def evaluate(self, bits: Bits) -> Fitness:
+        """Return the number of ones of each row."""
+        ones: Fitness = bits.sum(axis=1, dtype=np.float64)
+        return ones
 
 
 @dataclass(frozen=True)
@@ -50,7 +75,7 @@ class Trap(ProblemSpec):
         return float(self.length)
 
     @property
-    def structure(self) -> Structure:
+    def structure(self) -> Blocks:
         """The bits of each trap."""
         return tuple(
             tuple(range(start, start + self.order)) for start in range(0, self.length, self.order)
@@ -75,11 +100,11 @@ class Trap(ProblemSpec):
 
         d is the number of bits in which a trap differs from its attractor: of ones, by default.
         """
-        return _evaluate(bits, *self.patterns, self.order)
+        return _sum_traps(bits, *self.patterns, self.order)
 
 
 @jit
-def _evaluate(bits: Bits, attractor: Bits, optimum: Bits, order: int) -> Fitness:
+def _sum_traps(bits: Bits, attractor: Bits, optimum: Bits, order: int) -> Fitness:
     fitness = np.empty(len(bits))
     for row in range(len(bits)):
         total = 0
@@ -91,3 +116,53 @@ def _evaluate(bits: Bits, attractor: Bits, optimum: Bits, order: int) -> Fitness
             total += order - 1 - from_attractor if from_optimum else order
         fitness[row] = total
     return fitness
+
+
+@dataclass(frozen=True)
+class HIFF(ProblemSpec):
+    """Every block of 1, 2, 4, … equal bits adds its size to the fitness.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> problem = hm.HIFF(length=4)
+    >>> problem([[0, 0, 1, 1], [1, 1, 1, 1]]).tolist(), problem.optimum
+    ([8.0, 12.0], 12.0)
+    """
+
+    name: ClassVar[str] = "hiff"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.length < 2 or self.length & (self.length - 1):
+            raise self.field_error("length", "a power of 2, at least 2")
+
+    @property
+    def levels(self) -> int:
+        """Number of levels above the single bits."""
+        return self.length.bit_length() - 1
+
+    @property
+    def optimum(self) -> float:
+        """The fitness if all bits are equal: every level adds `length`."""
+        return float(self.length * (self.levels + 1))
+
+    @property
+    def structure(self) -> Blocks:
+        """The blocks of every level, starting with pairs."""
+        return tuple(
+            tuple(range(start, start + size))
+            for size in (2**level for level in range(1, self.levels + 1))
+            for start in range(0, self.length, size)
+        )
+
+    def evaluate(self, bits: Bits) -> Fitness:
+        """Return for each row the sum of the sizes of all blocks whose bits are equal."""
+        fitness = np.full(len(bits), float(self.length))
+        ones = bits.astype(bool)  # whether each block is all ones; `zeros` likewise
+        zeros = ~ones
+        for level in range(1, self.levels + 1):
+            ones = ones[:, ::2] & ones[:, 1::2]
+            zeros = zeros[:, ::2] & zeros[:, 1::2]
+            fitness += 2**level * (ones | zeros).sum(axis=1)
+        return fitness
