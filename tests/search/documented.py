@@ -1,4 +1,4 @@
-"""The algorithm that docs/algorithms.md shows: it must keep the contract too."""
+"""The algorithm that docs/research/algorithms.md shows: it must keep the contract too."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ from types import ModuleType
 
 from harmonium import Algorithm
 
-PAGE = Path(__file__).parents[2] / "docs" / "algorithms.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "algorithms.md"
 BLOCK = re.compile(r"^```python\n(# one_plus_one.py\n.*?)^```", re.M | re.S)
 DOCUMENTED = BLOCK.findall(PAGE.read_text("utf-8"))[0]
 """The module that the page shows."""

@@ -1,4 +1,4 @@
-"""A custom algorithm: the (1+1) EA of docs/algorithms.md, with types."""
+"""A custom algorithm: the (1+1) EA of docs/research/algorithms.md, with types."""
 
 from dataclasses import dataclass
 from typing import Annotated
