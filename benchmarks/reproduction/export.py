@@ -22,7 +22,7 @@ from harmonium.analysis.statistics import Metric, find_student
 from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.search import ALGORITHMS
 from harmonium.studies import Law, Store, Study, StudyResult, load_study, read_study
-from harmonium.studies.driver import walk_study
+from harmonium.studies.plans import Case, Walk
 from harmonium.studies.summary import summarize
 
 if TYPE_CHECKING:
@@ -39,10 +39,13 @@ Place = tuple[str, int, str]
 def export(path: Path) -> None:
     """Merge what a store has into the tables of results/."""
     study, result = load_study(STUDY), read_study(path)
-    check_cases(study, result.study)
+    check_cases(study, [walk.case for walk in result.walks])
     cases = result.to_frame("cases")
     rows = merge_rows(
-        [list_rows(summarize(walk_study(study, {}))), read_export("reproduction.csv")],
+        [
+            list_rows(summarize(Walk(case, {}) for case in study.cases)),
+            read_export("reproduction.csv"),
+        ],
         list_rows(result.rows),
     )
     write_csv(RESULTS / "reproduction.csv", rows)
@@ -58,10 +61,10 @@ def export(path: Path) -> None:
     (RESULTS / "reproduction.json").write_text(text, encoding="utf-8")
 
 
-def check_cases(study: Study, part: Study) -> None:
+def check_cases(study: Study, part: Sequence[Case]) -> None:
     """Raise if a store was run with other settings than the study, or has rows beyond it."""
     known = set(study.cases)
-    for case in part.cases:
+    for case in part:
         if case not in known:
             raise ValueError(
                 f"{case.family} {case.size} {case.name}: the store's case is not in {STUDY.name}; "
@@ -133,8 +136,12 @@ def make_point(row: Cells, metric: Metric) -> Point:
 
 def find_paper_exponent(row: Cells, metric: Metric) -> float | None:
     """Return the paper's exponent of a row that was measured as in the paper, or none."""
-    model = name_model(ALGORITHMS.parse(row["algorithm"]))
-    return find_exponent(PROBLEMS[name_family(row["family"])], model, metric) if model else None
+    model = name_model(ALGORITHMS.parse(row["algorithm"]).to_dict())
+    return (
+        find_exponent(PROBLEMS[name_family(row["family"])].to_dict(), model, metric)
+        if model
+        else None
+    )
 
 
 def list_spread(cases: "DataFrame") -> Iterator[Cells]:

@@ -193,7 +193,9 @@ def list_paper_sizes(family: str, name: str) -> list[int]:
 def find_paper_exponent(family: str, name: str, metric: str = "evaluations") -> float | None:
     """Return the paper's exponent of a cost of a setting; its table has no n units."""
     model, hidden = SETTINGS[name]
-    return None if hidden == "n" else find_exponent(PROBLEMS[family], model, METRICS[metric])
+    return (
+        None if hidden == "n" else find_exponent(PROBLEMS[family].to_dict(), model, METRICS[metric])
+    )
 
 
 def fit_exponent(costs: Mapping[int, float]) -> Estimate | None:

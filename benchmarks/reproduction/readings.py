@@ -20,8 +20,8 @@ from harmonium.studies import read_study
 def export(store: Path) -> None:
     """Write what a study measured: a row for each reading and problem, or for each instance."""
     result = read_study(store)
-    path = RESULTS / f"{result.study.name}.csv"
-    if result.study.name == "instances":
+    path = RESULTS / f"{result.name}.csv"
+    if result.name == "instances":
         cases = result.to_frame("cases")
         done = cases[cases["row_state"] == "done"]
         numbers = ["population", "evaluations", "unique_evaluations"]

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from harmonium.analysis.paper import find_exponent, name_model
+from harmonium.analysis.paper import Plain, find_exponent, name_model
 from harmonium.analysis.statistics import (
     LEVEL,
     NORMAL,
@@ -25,8 +25,6 @@ from harmonium.analysis.statistics import (
     rank_differences,
     solve_quadratic,
 )
-from harmonium.problems import AnyProblem
-from harmonium.search import Algorithm
 from harmonium.text import format_duration
 
 State = Literal["waiting", "running", "done", "not solved", "failed"]
@@ -52,10 +50,10 @@ class Row:
     size: int
     name: str
     """The algorithm's name in the study."""
-    problem: AnyProblem
-    """At this size; the first of its instances."""
-    algorithm: Algorithm
-    """As in the study; a bisection or grid replaces its population."""
+    problem: Plain
+    """At this size; the first of its instances, in plain types."""
+    algorithm: Plain
+    """As in the study, in plain types; a bisection or grid replaces its population."""
     given: int | None
     """The population of a grid; none for other plans."""
     state: State

@@ -7,14 +7,17 @@ the points in `paper_points.csv` were decoded from the vector graphics of the jo
 """
 
 import csv
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from harmonium.analysis.statistics import Metric
 from harmonium.models import BOA, PaperRBM
-from harmonium.problems import AnyProblem
-from harmonium.search import EDA, Algorithm, PaperTree
+from harmonium.search import EDA, PaperTree
+
+Plain = Mapping[str, Any]
+"""A problem or algorithm in plain types, as `to_dict` returns it."""
 
 # Family: exponents of n for evaluations of BOA and RBM, then for CPU time of BOA and RBM.
 _TABLE: Final[dict[str, tuple[float, float, float, float]]] = {
@@ -60,19 +63,19 @@ def read_points() -> tuple[Point, ...]:
     )
 
 
-def find_point(problem: AnyProblem, model: str, metric: str) -> float | None:
+def find_point(problem: Plain, model: str, metric: str) -> float | None:
     """Return the paper's value for a problem and a model, RBM (n/2 hidden units), BOA or TREE."""
     family = name_family(problem)
     for point in read_points():
         here = (point.family, point.model, point.metric, point.size)
-        if here == (family, model, metric, problem.length) and point.hidden in ("", "n/2"):
+        if here == (family, model, metric, problem["length"]) and point.hidden in ("", "n/2"):
             return point.value
     return None
 
 
-def name_family(problem: AnyProblem) -> str | None:
+def name_family(problem: Plain) -> str | None:
     """Return the paper's family of a problem ("trap5", "nk4"), or none."""
-    match problem.to_dict():
+    match problem:
         case {"name": "onemax"}:
             return "onemax"
         case {"name": "trap", "order": order, "distance": None}:
@@ -84,7 +87,7 @@ def name_family(problem: AnyProblem) -> str | None:
     return name if name in _TABLE else None
 
 
-def name_model(algorithm: Algorithm) -> str | None:
+def name_model(algorithm: Plain) -> str | None:
     """Return "RBM", "BOA" or "TREE" for an algorithm with the paper's own setting, otherwise none.
 
     The paper does not state who meets in a tournament, so both pairings count.
@@ -93,20 +96,19 @@ def name_model(algorithm: Algorithm) -> str | None:
     return next((name for name, setting in _SETTINGS.items() if plain == setting), None)
 
 
-def _drop_free(algorithm: Algorithm) -> dict[str, Any]:
+def _drop_free(fields: Plain) -> dict[str, Any]:
     """Return the fields of an algorithm without those that the paper leaves open."""
-    fields = algorithm.to_dict()
     return {name: fields[name] for name in fields if name not in ("population", "pairing")}
 
 
 _SETTINGS: Final = {
-    "RBM": _drop_free(EDA(PaperRBM(), replacement="keep-parents")),
-    "BOA": _drop_free(EDA(BOA(), replacement="keep-parents")),
-    "TREE": _drop_free(PaperTree()),
+    "RBM": _drop_free(EDA(PaperRBM(), replacement="keep-parents").to_dict()),
+    "BOA": _drop_free(EDA(BOA(), replacement="keep-parents").to_dict()),
+    "TREE": _drop_free(PaperTree().to_dict()),
 }
 
 
-def find_exponent(problem: AnyProblem, model: str, metric: Metric) -> float | None:
+def find_exponent(problem: Plain, model: str, metric: Metric) -> float | None:
     """Return the paper's exponent of n for a problem and its RBM or BOA, or none."""
     family = name_family(problem)
     column = {"BOA": 0, "RBM": 1}.get(model)

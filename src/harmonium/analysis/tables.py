@@ -1,22 +1,19 @@
-"""Tables of a study as flat rows, written as CSV or JSON."""
+"""Tables as flat rows: dicts with the same keys; written as CSV or JSON.
 
+The rows of a study, comparisons, scaling laws and performance are listed here; `studies.summary`
+lists trials, traces and cases.
+"""
+
+import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any, Final, Literal, TextIO, get_args
 
 import msgspec
 
 from harmonium.analysis.findings import Comparison, Law, Row, name_state
-from harmonium.analysis.performance import (
-    Group,
-    Trajectory,
-    tabulate_budgets,
-    tabulate_targets,
-    trace_ecdfs,
-    trace_profiles,
-)
+from harmonium.analysis.performance import Group, Trajectory, tabulate_targets, trace_ecdfs
 from harmonium.analysis.statistics import METRICS, Estimate
 from harmonium.models import MODELS
 from harmonium.search import ALGORITHMS
@@ -25,66 +22,31 @@ from harmonium.text import escape
 
 Plain = dict[str, Any]
 
-
-_encoder: Final = msgspec.json.Encoder()
-
-
-_FORMULA_STARTS: Final = frozenset("=+-@\t\r")
-"""Characters by which spreadsheets recognise a formula."""
+PerformanceTable = Literal["improvements", "fixed-target", "ecdf"]
+PERFORMANCE_TABLES: tuple[PerformanceTable, ...] = get_args(PerformanceTable)
 
 
 def write_csv(rows: Iterable[Plain], file: TextIO) -> None:
-    """Write a header and rows, which all have the same fields; nothing without rows.
+    """Write a header and rows; nothing without rows.
 
     On a terminal, characters that command it are shown as escapes.
     """
-    show = _escape_line if file.isatty() else str
+    writer = csv.writer(_Escaped(file) if file.isatty() else file)
     for number, row in enumerate(rows):
         if not number:
-            file.write(show(_write_line(row)))
-        file.write(show(_write_line(row.values())))
+            writer.writerow(row)
+        writer.writerow(row.values())
 
 
-def _escape_line(line: str) -> str:
-    return escape(line.removesuffix("\r\n")) + "\n"
+class _Escaped:
+    """Writes lines to a terminal."""
 
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
 
-def _write_line(values: Iterable[Any]) -> str:
-    """Return the line that `csv.writer` would write, in a third of its time."""
-    cells = [
-        (_disarm(value) if value[:1] in _FORMULA_STARTS else value)
-        if value.__class__ is str
-        else ""
-        if value is None
-        else _write_float(value)
-        if value.__class__ is float
-        else str(value)
-        for value in values
-    ]
-    line = ",".join(cells)
-    if line.count(",") >= len(cells) or '"' in line or "\n" in line or "\r" in line:
-        line = ",".join(map(_quote, cells))
-    return (line or '""') + "\r\n"  # a blank line is not a row
-
-
-def _disarm(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula; one that is a number is kept."""
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
-
-
-def _write_float(value: float) -> str:
-    """Return the shortest text that reads as this number, in a tenth of the time of `str`."""
-    return _encoder.encode(value).decode() if math.isfinite(value) else str(value)
-
-
-def _quote(cell: str) -> str:
-    if "," in cell or '"' in cell or "\n" in cell or "\r" in cell:
-        return '"{}"'.format(cell.replace('"', '""'))
-    return cell
+    def write(self, line: str) -> None:
+        """Write one line of a table."""
+        self._file.write(escape(line.removesuffix("\r\n")) + "\n")
 
 
 def write_json(rows: Iterable[Plain], file: TextIO) -> None:
@@ -92,50 +54,45 @@ def write_json(rows: Iterable[Plain], file: TextIO) -> None:
     file.write("[")
     for number, row in enumerate(rows):
         file.write(",\n" if number else "\n")
-        file.write(_encoder.encode(row).decode())
+        file.write(msgspec.json.encode(row).decode())
     file.write("\n]\n")
 
 
-def encode(plain: Plain) -> str:
-    """Return canonical JSON."""
-    return msgspec.json.encode(plain, order="sorted").decode()
-
-
-_EDA: Final = ("replacement", "tournament", "pairing")
-
-
-@lru_cache(4096)
-def describe_algorithm(text: str) -> Mapping[str, Any]:
+def describe_algorithm(plain: Mapping[str, Any]) -> Plain:
     """Return the columns of an algorithm: its text, and what distinguishes EDAs."""
-    plain = msgspec.json.decode(text)
     model = plain.get("model")
     return {
         "algorithm": _shorten(ALGORITHMS, plain),
-        "model": _shorten(MODELS, model) if isinstance(model, dict) else model,
-        **{name: plain.get(name) for name in _EDA},
+        "model": _shorten(MODELS, model) if isinstance(model, Mapping) else model,
+        **{name: plain.get(name) for name in ("replacement", "tournament", "pairing")},
     }
 
 
-def _shorten(registry: Registry[Any], plain: Plain) -> str:
-    """Return a spec of harmonium as its shortest text, any other with every field."""
-    if plain["name"] in registry:
-        with suppress(SpecError):  # written by a version with other fields, or has a custom part
+def _shorten(registry: Registry[Any], plain: Mapping[str, Any]) -> str:
+    """Return a spec of harmonium as its shortest text, any other with every field.
+
+    The module of a custom spec is not imported: it may have changed, or may be gone.
+    """
+    if not _is_custom(plain):
+        with suppress(SpecError):  # written by a version with other fields
             return str(registry.from_dict(plain))
-    return write_spec(plain)  # its module may have changed, or may be gone
+    return write_spec(plain)
 
 
-def write_spec(plain: Plain) -> str:
+def _is_custom(plain: Mapping[str, Any]) -> bool:
+    """Whether a spec, or one inside it, is of a module of the user."""
+    inside = (value for value in plain.values() if isinstance(value, Mapping))
+    return ":" in str(plain.get("name", "")) or any(map(_is_custom, inside))
+
+
+def write_spec(plain: Mapping[str, Any]) -> str:
     """Return the text of a spec with every field."""
     settings = ",".join(
-        f"{field}={_write_value(value)}"
+        f"{field}={format_scalar(write_spec(value) if isinstance(value, Mapping) else value)}"
         for field, value in plain.items()
         if field not in ("name", "source")
     )
     return f"{plain['name']}:{settings}" if settings else str(plain["name"])
-
-
-def _write_value(value: object) -> str:
-    return format_scalar(write_spec(value) if isinstance(value, dict) else value)
 
 
 def find_population(row: Row) -> float | None:
@@ -143,7 +100,7 @@ def find_population(row: Row) -> float | None:
     estimate = row.estimate("population")
     if estimate is not None:
         return estimate.mean
-    own = getattr(row.algorithm, "population", None)
+    own = row.algorithm.get("population")
     return own if row.plan == "runs" and isinstance(own, int) else None
 
 
@@ -154,7 +111,7 @@ def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
             "family": row.family,
             "size": row.size,
             "name": row.name,
-            **describe_algorithm(encode(row.algorithm.to_dict())),
+            **describe_algorithm(row.algorithm),
             "plan": row.plan,
             "state": name_state(row.state),
             "reason": row.reason,
@@ -224,12 +181,6 @@ def list_comparisons(comparisons: Sequence[Comparison]) -> Iterator[Plain]:
         }
 
 
-PerformanceTable = Literal["improvements", "fixed-target", "fixed-budget", "ecdf", "profile"]
-
-
-PERFORMANCE_TABLES: tuple[PerformanceTable, ...] = get_args(PerformanceTable)
-
-
 def list_performance(what: PerformanceTable, trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
     """Yield the flat rows of a table; numbers that are infinite or unknown are none."""
     return _LISTED[what](trajectories)
@@ -270,23 +221,6 @@ def _list_targets(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
         }
 
 
-def _list_budgets(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
-    """Yield a row for each problem size, algorithm and budget."""
-    for row in tabulate_budgets(trajectories):
-        yield {
-            **_group_columns(row.group),
-            "budget": row.budget,
-            "runs": row.runs,
-            "mean": row.mean,
-            "worst": row.worst,
-            "lower_quartile": row.lower_quartile,
-            "median": row.median,
-            "upper_quartile": row.upper_quartile,
-            "best": row.best,
-            "quality": row.quality,
-        }
-
-
 def _list_ecdfs(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
     """Yield a row for each step of each ECDF."""
     for ecdf in trace_ecdfs(trajectories):
@@ -298,27 +232,10 @@ def _list_ecdfs(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
             }
 
 
-def _list_profiles(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
-    """Yield a row for each problem instance and algorithm."""
-    for profile in trace_profiles(trajectories):
-        for problem, ratio in profile.ratios.items():
-            yield {
-                "family": problem.family,
-                "size": problem.size,
-                "instance": problem.instance,
-                "name": profile.name,
-                "population": profile.given,
-                "ert": _know(profile.costs[problem]),
-                "ratio": _know(ratio),
-            }
-
-
 _LISTED: Final[dict[PerformanceTable, Callable[[Sequence[Trajectory]], Iterator[Plain]]]] = {
     "improvements": _list_improvements,
     "fixed-target": _list_targets,
-    "fixed-budget": _list_budgets,
     "ecdf": _list_ecdfs,
-    "profile": _list_profiles,
 }
 
 

@@ -19,6 +19,7 @@ from harmonium.cli.solve import make_algorithms, select_given
 from harmonium.cli.study_tables import show_study
 from harmonium.cli.terminal import output
 from harmonium.clock import PHASES
+from harmonium.search import Algorithm
 from harmonium.specs import SpecError, importable, parse_scalar, split_commas
 from harmonium.studies import Bisect, Grid, Row, Runs, Study
 from harmonium.studies.plans import MIN_POPULATION, StudyPlan
@@ -108,7 +109,8 @@ def _choose_plan(population: str | None, max_population: int) -> StudyPlan:
 
 def _print_tables(study: Study, rows: Sequence[Row]) -> None:
     output().print(show_study(study, rows), *_list_phases(rows))
-    for name, algorithm in {row.name: row.algorithm for row in rows}.items():
+    algorithms = cast("dict[str, Algorithm]", study.algorithms)
+    for name, algorithm in algorithms.items():
         if name != algorithm.label:  # two EDAs with the same model
             output().print(f"{name}: {algorithm}", soft_wrap=True)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from harmonium.cli.options import StoreArgument
-from harmonium.cli.study import TrustOption, app, open_store, report_damage
+from harmonium.cli.study import app, open_store
 from harmonium.cli.terminal import messages, output
 from harmonium.specs import SpecError
 
@@ -31,14 +31,12 @@ def report(
         Literal["pdf", "svg", "png"], typer.Option("--format", help="Format of the figures.")
     ] = "pdf",
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    trust: TrustOption = False,
 ) -> int:
     """Write the report of a study as one HTML file; the study may still run."""
     from harmonium.reports import write_report  # noqa: PLC0415  # charts take a second to import
 
-    with open_store(store, trust) as opened:
-        opened.outcomes()
-        report_damage(opened)
+    with open_store(store):
+        pass
     path = out or Path(store.with_suffix(".html").name)
     file = path.absolute()  # runs that are repeated may change the folder
     try:
@@ -64,12 +62,11 @@ def watch(
         int, typer.Option(help="Port on 127.0.0.1; 0: any free one.", min=0, max=65535)
     ] = 8765,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    trust: TrustOption = False,
 ) -> int:
     """Serve the report of a study on this machine; it is updated while the study runs."""
     from harmonium.reports.watch import Server  # noqa: PLC0415  # charts take a second to import
 
-    with open_store(store, trust):
+    with open_store(store):
         pass  # refuse a file that is not a store, or not trusted
     try:
         server = Server(store, port)

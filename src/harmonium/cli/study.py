@@ -1,12 +1,11 @@
 """`harmonium study run`, `status` and `export`: many trials, resumable, in tables."""
 
 import shlex
-import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO, cast
+from typing import Annotated, Literal, TextIO, cast
 
 import typer
 
@@ -19,26 +18,16 @@ from harmonium.cli.study_view import View
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
-from harmonium.studies.driver import Driver, Stopped, bind, compile_study, read_walks, uncollected
+from harmonium.studies.driver import Driver, Stopped, compile_study, read_walks, uncollected
 from harmonium.studies.engines import EngineLost, check_engine, open_engine
 from harmonium.studies.store import Store, StoreError, check_output, is_running
+from harmonium.studies.summary import TableName as Table
 from harmonium.studies.summary import (
-    Index,
     list_table,
-    list_traces,
-    list_trials,
     read_trajectories,
     summarize,
 )
-from harmonium.studies.summary import TableName as Table
-from harmonium.studies.trust import list_modules
 from harmonium.system import ends_as_interrupts, write_atomically
-from harmonium.text import escape
-
-TrustOption = Annotated[
-    bool,
-    typer.Option("--trust", help="Import the modules that the store names, without asking."),
-]
 
 app = typer.Typer(no_args_is_help=True, help="Run studies of many trials and read their stores.")
 
@@ -103,12 +92,9 @@ def carry_out(
         engine = "dask"
     check_engine(engine, workers, scheduler)
     with ends_as_interrupts(), Store.create(path) as store:
-        remark = bind(study, store)
         driver = Driver(study, store, retry_failed=retry_failed)
-        if remark:
-            complain(remark)
-        if driver.damage:
-            complain(f"{path}: {driver.damage}; their trials are run again")
+        if driver.remark:
+            complain(driver.remark)
         try:
             if driver.finished:
                 complain(f"nothing is left to run: {driver.reused:,} trials are stored in {path}")
@@ -146,50 +132,25 @@ def show_status(
     failures: Annotated[
         bool, typer.Option("--failures", help="Show the traceback of each trial that failed.")
     ] = False,
-    trust: TrustOption = False,
 ) -> int:
     """Show how far a study is and what it has found so far; it may still run."""
     running = is_running(store)
-    with open_store(store, trust) as opened:
+    with open_store(store) as opened:
         study, outcomes = read_walks(opened)
         rows = summarize(outcomes)
-        output().print(show_study(study, rows, opened.count_intact(), running=running))
+        output().print(show_study(study, rows, len(opened), running=running))
         if failures:
-            show_failures(opened, output())
-        report_damage(opened)
+            show_failures(outcomes, opened, output())
     _report_failures(rows, store)
     return 0
 
 
 @contextmanager
-def open_store(path: Path, trust: bool) -> Iterator[Store]:
-    """Open a store for reading, if it names no modules or the user trusts them."""
+def open_store(path: Path) -> Iterator[Store]:
+    """Open a store for reading."""
     check_store(path)
     with Store.open(path) as store:
-        if not trust:
-            _ask_for_trust(store)
         yield store
-
-
-def _ask_for_trust(store: Store) -> None:
-    """Raise if a store names modules and the user does not want them to be imported."""
-    modules = list_modules(store)
-    if not modules:
-        return
-    folder = store.describe().get("folder")
-    where = f" from {folder}" if folder else ""
-    words = f"{store.path}: names modules, which are imported{where}: {', '.join(modules)}"
-    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None:
-        if typer.confirm(escape(f"{words}. Run their code?"), err=True):
-            return
-        raise SpecError(f"{store.path}: is not trusted, and was not read")
-    raise SpecError(f"{words}; if you trust them and the store, add --trust")
-
-
-def report_damage(store: Store) -> None:
-    """Say which rows were found damaged by reading a store."""
-    if store.damage:
-        complain(f"{store.path}: {store.damage}; `harmonium study run` runs their trials again")
 
 
 def check_store(path: Path) -> None:
@@ -226,77 +187,38 @@ def export_study(
             help="A row for each trial; for each step of each trial; for each problem instance and "
             "algorithm; for each problem size and algorithm; for each two algorithms at a size; "
             "for each scaling law; for each improvement of the best of each run; for each target; "
-            "for each budget; for each step of an ECDF; or for each instance of a profile."
+            "or for each step of an ECDF."
         ),
     ] = "trials",
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="Include trials and traces that are no longer part of the study."
-        ),
-    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="The file to write.", show_default="standard output"),
     ] = None,
-    trust: TrustOption = False,
 ) -> int:
     """Write the tables of a study to a file or to standard output."""
     if out is None and sys.stdout is None:
         raise SpecError("standard output is closed; choose a file with -o")
-    if everything and what not in ("trials", "traces"):
-        raise SpecError(f"--all is for --what trials and traces; {what} has no other rows")
     if out is not None:
         check_output(out, store)
         out = out.absolute()  # modules that are imported may change the folder
     if form == "ioh":
-        return _export_logs(store, out, trust)
+        return _export_logs(store, out)
     write = write_csv if form == "csv" else write_json
-    with uncollected(), open_store(store, trust) as opened, opened.frozen():
-        index = _make_index(opened) if what in ("trials", "traces") else None
+    with uncollected(), open_store(store) as opened, opened.frozen():
+        _, walks = read_walks(opened)
         with nullcontext(sys.stdout) if out is None else _create(out) as file:
-            write(_list(what, opened, index, everything), file)
+            write(list_table(what, walks, opened), file)
             file.flush()
-        report_damage(opened)
-    if index is not None and index.left_out:
-        complain(
-            f"{len(index.left_out):,} trials are not part of the study in its present form and are "
-            "left out; --all includes them"
-        )
     return 0
 
 
-def _export_logs(store: Path, out: Path | None, trust: bool) -> int:
+def _export_logs(store: Path, out: Path | None) -> int:
     """Write the improvements of all runs as logs of IOHprofiler."""
     if out is None:
         raise SpecError("--format ioh writes a folder; choose it with -o")
-    with open_store(store, trust) as opened, opened.frozen():
+    with open_store(store) as opened, opened.frozen():
         write_trajectories(out, list(read_trajectories(read_walks(opened)[1], opened)))
-        report_damage(opened)
     return 0
-
-
-def _list(
-    what: Table, store: Store, index: Index | None, everything: bool
-) -> Iterable[dict[str, Any]]:
-    """Return the rows of a table."""
-    match what:
-        case "trials":
-            return list_trials(store, index, stale=everything)
-        case "traces":
-            return list_traces(store, index, stale=everything)
-    return list_table(what, read_walks(store)[1], store)
-
-
-def _make_index(store: Store) -> Index | None:
-    """Return the index of trials, or none if the study cannot be made again."""
-    try:
-        return Index(read_walks(store)[1])
-    except SpecError as error:
-        if isinstance(error.__cause__, sqlite3.Error):  # then trials cannot be read either
-            raise
-        complain(f"{error}; all trials are written, without names, families and states")
-        return None
 
 
 @contextmanager

@@ -28,14 +28,15 @@ from harmonium.analysis.findings import (
     name_state,
 )
 from harmonium.analysis.statistics import Metric
-from harmonium.studies.store import Store
+from harmonium.studies.plans import Walk
+from harmonium.studies.store import About, Store
 from harmonium.studies.study import Study
-from harmonium.studies.summary import flatten
+from harmonium.studies.summary import list_trials
 from harmonium.text import format_count, format_seconds
 
 
 def show_study(
-    study: Study, rows: Sequence[Row], trials: int | None = None, *, running: bool = False
+    study: Study | About, rows: Sequence[Row], trials: int | None = None, *, running: bool = False
 ) -> Group:
     """Return head, rows, comparisons, scaling laws, crossings and prices."""
     head = f"{study.name}: seed {study.seed}, {describe_progress(rows)}"
@@ -95,13 +96,12 @@ def _name_end(row: Row) -> str:
     return row.state
 
 
-def show_failures(store: Store, console: Console) -> None:
+def show_failures(walks: Sequence[Walk], store: Store, console: Console) -> None:
     """Print the traceback of each trial that failed."""
-    for stored in store.rows():
-        if stored.status == "failed":
-            row = flatten(stored)
+    for row in list_trials(walks, store):
+        if row["status"] == "failed":
             head = f"{row['problem']}, {row['algorithm']}, seed {row['seed']}"
-            console.print(Text(f"{head}:\n{stored.error}"))
+            console.print(Text(f"{head}:\n{row['error']}"))
 
 
 _MEANS = (

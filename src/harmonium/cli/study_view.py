@@ -128,7 +128,7 @@ class View:
 
 def _choose_columns(walks: Sequence[Walk], rows: Sequence[Sequence[Walk]]) -> dict[str, int]:
     """Return the columns beside the name, each with a width that always suffices."""
-    runs = max(len(walk.case.seeds) for walk in walks)
+    runs = max(walk.case.runs for walk in walks)
     instances = max(map(len, rows))
     columns = {"inst.": max(5, 2 * len(str(instances)) + 1)} if instances > 1 else {}
     if any(isinstance(walk.case.plan, Bisect) for walk in walks):
@@ -142,7 +142,7 @@ def _choose_columns(walks: Sequence[Walk], rows: Sequence[Sequence[Walk]]) -> di
 def _describe(row: Sequence[Walk], walk: Walk, workers: int) -> dict[str, str]:
     """Return the cells of a running row: instances and runs done, one walk's population."""
     spent = sum(walk.evaluations for walk in row)
-    spent += sum(outcome.figures.evaluations for walk in row for outcome in walk.seen)
+    spent += sum(outcome.evaluations for walk in row for outcome in walk.seen)
     left = estimate_left(row)
     cells = {
         "inst.": f"{sum(walk.found is not None for walk in row)}/{len(row)}",
@@ -151,12 +151,11 @@ def _describe(row: Sequence[Walk], walk: Walk, workers: int) -> dict[str, str]:
         **dict.fromkeys(("bounds", "pop.", "runs", "solved"), ""),
     }
     attempt = walk.attempt
-    if attempt is not None:
-        solved = sum(outcome.figures.solved for outcome in walk.seen)
-        cells["bounds"] = _describe_bounds(walk, attempt)
-        cells["pop."] = _shorten(attempt.population)
-        cells["runs"] = f"{len(walk.seen)}/{len(attempt.trials)}"
-        cells["solved"] = f"{solved}/{len(walk.seen)}" if walk.seen else ""
+    solved = sum(outcome.solved for outcome in walk.seen)
+    cells["bounds"] = _describe_bounds(walk, attempt)
+    cells["pop."] = _shorten(attempt.population)
+    cells["runs"] = f"{len(walk.seen)}/{len(attempt.trials)}"
+    cells["solved"] = f"{solved}/{len(walk.seen)}" if walk.seen else ""
     return cells
 
 
@@ -185,7 +184,7 @@ def estimate_left(row: Sequence[Walk]) -> float | None:
             total += sum(ended) / len(ended)
             continue
         done = walk.runs + len(walk.seen)
-        if attempt is None or not done:
+        if not done:
             return None
         if isinstance(walk.case.plan, Bisect):
             if attempt.low is None or attempt.high is None:
@@ -195,9 +194,7 @@ def estimate_left(row: Sequence[Walk]) -> float | None:
         else:
             steps = 1
         runs = max(1, steps) * len(attempt.trials) - len(walk.seen)
-        spent = walk.cpu_seconds + sum(
-            outcome.figures.cpu_seconds.get("total", 0.0) for outcome in walk.seen
-        )
+        spent = walk.cpu_seconds + sum(outcome.cpu_total for outcome in walk.seen)
         total += runs * spent / done
     return total
 

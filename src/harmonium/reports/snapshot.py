@@ -21,8 +21,7 @@ from harmonium.analysis.performance import Trajectory
 from harmonium.reports.courses import Course, End
 from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Walk
-from harmonium.studies.store import Overview, Store
-from harmonium.studies.study import Study
+from harmonium.studies.store import About, Overview, Store
 from harmonium.studies.summary import read_trajectories, summarize
 from harmonium.studies.trial import Outcome, Trial
 
@@ -45,7 +44,7 @@ class Single:
 class Snapshot:
     """A study and what its store holds of it at one moment."""
 
-    study: Study
+    study: About
     overview: Overview
     taken: datetime
     rows: tuple[Row, ...]

@@ -5,23 +5,19 @@ from itertools import groupby
 
 from harmonium.analysis.findings import choose_prices, describe_crossing, describe_price
 from harmonium.reports.courses import Course
-from harmonium.reports.figures import draw_courses, draw_learned
+from harmonium.reports.figures import draw_courses
 from harmonium.reports.page import Page, Section, format_period, format_time, name_file
 from harmonium.reports.performance_section import show_performance
 from harmonium.reports.prose import (
     compare_algorithms,
-    describe_units,
     describe_unsolved,
-    explain_learning,
     write_lead,
 )
-from harmonium.reports.repeats import Known, repeat_runs
 from harmonium.reports.snapshot import Single, Snapshot
 from harmonium.reports.study_figures import draw_grid, draw_runs, draw_scaling, draw_shares
 from harmonium.reports.tables import (
     tabulate_comparisons,
     tabulate_laws,
-    tabulate_learned,
     tabulate_rows,
 )
 from harmonium.reports.theme import Styles, style_algorithms
@@ -29,15 +25,14 @@ from harmonium.reports.titles import title_problem
 from harmonium.text import format_count, format_duration
 
 
-def make_study_page(snapshot: Snapshot, known: Known | None = None) -> Page:
-    """Make the report; `known` are runs repeated before, see `repeats.repeat_runs`."""
+def make_study_page(snapshot: Snapshot) -> Page:
+    """Make the report."""
     study = snapshot.study
     styles = style_algorithms(snapshot.names)
     measured = {"bisect": _show_growth, "grid": _show_grid, "runs": _show_success}
     sections = [
         *measured[snapshot.plan](snapshot, styles),
         _show_runs(snapshot, styles),
-        _show_learned(snapshot, styles, {} if known is None else known),
         _show_comparisons(snapshot),
         _show_numbers(snapshot),
     ]
@@ -127,22 +122,6 @@ def _name_courses(pairs: Sequence[tuple[Single, Course]]) -> tuple[str, list[Cou
     sizes = sorted({single.size for single, _ in pairs})
     title = f"{title_problem(pairs[0][0].family)}, n = {', '.join(map(str, sizes))}"
     return title, [course for _, course in pairs if course.evaluations]
-
-
-def _show_learned(snapshot: Snapshot, styles: Styles, known: Known) -> Section:
-    learned, remarks = repeat_runs(snapshot, known)
-    return Section(
-        "learned",
-        "What the models learned",
-        paragraphs=[f"{explain_learning(learned)} {_AGAIN}"] if learned else [],
-        sentences=describe_units(learned),
-        figures=draw_learned(learned, styles),
-        tables=[tabulate_learned(learned)],
-        remarks=remarks,
-    )
-
-
-_AGAIN = "One stored run of each algorithm was repeated exactly to look at its models."
 
 
 def _show_comparisons(snapshot: Snapshot) -> Section:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from harmonium.reports.page import render
-from harmonium.reports.repeats import Known
 from harmonium.reports.snapshot import take_snapshot
 from harmonium.reports.study_page import make_study_page
 from harmonium.specs import SpecError
@@ -30,7 +29,6 @@ class Watched:
         self._store = store.absolute()  # a run that is repeated may change the folder
         self._pause = pause
         self._lock = threading.Lock()
-        self._known: Known = {}
         self._version = ""
         self._page = ""
         self._built = float("-inf")
@@ -47,7 +45,7 @@ class Watched:
             if version != self._version:
                 with Store.open(self._store) as store:
                     snapshot = take_snapshot(store)
-                self._page = render(make_study_page(snapshot, self._known), watched=version)
+                self._page = render(make_study_page(snapshot), watched=version)
                 self._version, self._built = version, time.monotonic()
             return self._page
 

@@ -7,7 +7,7 @@
 
 from harmonium.analysis.findings import Law, Row, fit_laws
 from harmonium.analysis.performance import Trajectory, expected_running_time
-from harmonium.studies.driver import Stopped, read_rows
+from harmonium.studies.driver import Stopped
 from harmonium.studies.engines import EngineLost
 from harmonium.studies.plans import Bisect, Grid, Runs
 from harmonium.studies.result import StudyResult, read_study, run_study
@@ -31,7 +31,6 @@ __all__ = [
     "fit_laws",
     "load_study",
     "parse_study",
-    "read_rows",
     "read_study",
     "run_study",
 ]

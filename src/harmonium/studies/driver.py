@@ -4,32 +4,25 @@ import gc
 import signal
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-import msgspec
 from msgspec.structs import replace
 
-from harmonium.analysis.findings import Row
 from harmonium.runs import compile_kernels
+from harmonium.search import Algorithm
 from harmonium.specs import SpecError
-from harmonium.studies.engines import Engine, EngineLost
+from harmonium.studies.engines import Answer, Engine, EngineLost, Job, check_engine, open_engine
 from harmonium.studies.plans import Bisect, Walk
-from harmonium.studies.store import Store, StoreError
+from harmonium.studies.store import About, Store
 from harmonium.studies.study import Study
-from harmonium.studies.summary import summarize
-from harmonium.studies.trial import Figures, Outcome, Record, Trial, execute, fail, read_record
+from harmonium.studies.trial import Record, Trial, fail, read_record
 
 Watch = Callable[["Driver"], None]
-
-
-_MAX_WRONG_ANSWERS = 3
-"""After so many answers to a trial that are not its own, it has failed."""
 
 
 class Stopped(Exception):  # noqa: N818  # an end, not an error
@@ -47,14 +40,16 @@ class Driver:
 
     def __init__(self, study: Study, store: Store, *, retry_failed: bool = False) -> None:
         self.study = study
+        self.remark = bind(study, store)
+        """What to say of the study that the store held before; empty if there is nothing."""
         self.started = time.monotonic()
         self.ran = 0
         """Trials run by this driver."""
         self.failed = 0
         """How many of them failed."""
+        self.stopping = False
+        """Whether an interrupt was seen."""
         self._store = store
-        self.damage = store.remove_damaged()
-        """Which stored trials were damaged and are run again, in words; empty if none were."""
         self._outcomes = {
             key: outcome
             for key, outcome in store.outcomes().items()
@@ -62,12 +57,9 @@ class Driver:
         }
         self.reused = len(self._outcomes)
         """Trials that the store held before."""
-        self.walks = walk_study(study, self._outcomes)
+        self.walks = [Walk(case, self._outcomes) for case in study.cases]
         self._open = [walk for walk in self.walks if not walk.advance()]
-        self._running: dict[Future[bytes], _Submitted] = {}
-        self._wrong_answers: Counter[str] = Counter()
-        """By key of the trial that was submitted."""
-        self._stopping = False
+        self._running: dict[Job, _Submitted] = {}
 
     def run(self, engine: Engine, watch: Watch = lambda driver: None) -> None:
         """Run what is missing; raise `Stopped` when interrupted.
@@ -77,29 +69,20 @@ class Driver:
         """
         with self._interruptible(engine):
             while True:
-                if not self._stopping:
+                if not self.stopping:
                     self._submit(engine)
                 watch(self)
-                if not self._running and (self._stopping or not self._open):
+                if not self._running and (self.stopping or not self._open):
                     break
-                if not self._running:
-                    time.sleep(0.2)  # no worker is there at the moment: one may join
-                done, _ = wait(self._running, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in done:
-                    self._receive(future)
-                self._recall(engine)
-        if self._stopping:
+                for job, answer in engine.wait(0.2):
+                    self._receive(job, answer)
+        if self.stopping:
             raise Stopped
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left to run."""
         return not self._open
-
-    @property
-    def stopping(self) -> bool:
-        """Whether an interrupt was seen."""
-        return self._stopping
 
     def count_running(self, walk: Walk) -> int:
         """Return how many trials of a walk are running."""
@@ -112,13 +95,12 @@ class Driver:
         than two runs of one walk.
         """
         self._open = [walk for walk in self._open if not walk.advance()]
-        free = engine.slots() - len(self._running)
-        if free <= 0:
-            return
-        for submitted in self._choose(free):
-            folder = None if self.study.folder is None else str(self.study.folder)
-            future = engine.executor.submit(execute, submitted.trial.spec, folder)
-            self._running[future] = submitted
+        folder = None if self.study.folder is None else str(self.study.folder)
+        for submitted in self._choose(engine.slots() - len(self._running)):
+            trial = submitted.trial
+            job = Job(trial.spec, folder, learn=trial.seed == submitted.walk.case.seed)
+            engine.submit(job)
+            self._running[job] = submitted
 
     def _choose(self, free: int) -> list[_Submitted]:
         running = {submitted.trial.key for submitted in self._running.values()}
@@ -137,37 +119,23 @@ class Driver:
             else:
                 first += chosen[:1]
                 more += chosen[1:]
-        return (first + more)[:free]
+        return (first + more)[: max(0, free)]
 
-    def _receive(self, future: Future[bytes]) -> None:
-        submitted = self._running.pop(future)
-        try:
-            record = _read_answer(submitted.trial, future.result())
-        except CancelledError:
-            return  # lost: the trial is still wanted, and is submitted again
-        except Exception as error:  # noqa: BLE001  # of the engine: a trial records its own
-            record = _explain(error)
-        if record is None:
-            self._wrong_answers[submitted.trial.key] += 1
-            if self._wrong_answers[submitted.trial.key] < _MAX_WRONG_ANSWERS:
-                return  # submitted again
-            record = fail(f"WrongAnswer: {_MAX_WRONG_ANSWERS} answers were not those of this trial")
-        self._keep(submitted, record)
-
-    def _keep(self, submitted: _Submitted, record: Record) -> None:
-        record = _check_optimum(submitted, record)
-        outcome = self._store.append(submitted.trial, record)
-        self._outcomes[submitted.trial.key] = outcome
+    def _receive(self, job: Job, answer: Answer) -> None:
+        """Store the record of a trial; one that was lost is still wanted, and submitted again."""
+        submitted = self._running.pop(job)
+        if isinstance(answer, CancelledError):
+            return
+        if isinstance(answer, SpecError | EngineLost):  # the engine is gone
+            raise answer
+        if isinstance(answer, bytes):
+            record = _check_optimum(submitted, read_record(answer))
+        else:
+            record = fail(f"{type(answer).__name__}: {answer}")
+        self._outcomes[submitted.trial.key] = self._store.append(submitted.trial, record)
         self.ran += 1
         self.failed += record.status == "failed"
         submitted.walk.advance()
-
-    def _recall(self, engine: Engine) -> None:
-        """Cancel trials that have not started and are no longer needed."""
-        for future, submitted in list(self._running.items()):
-            unwanted = self._stopping or not submitted.walk.wants(submitted.trial)
-            if unwanted and engine.recall(future):
-                del self._running[future]
 
     @contextmanager
     def _interruptible(self, engine: Engine) -> Iterator[None]:
@@ -177,85 +145,118 @@ class Driver:
             return
 
         def interrupt(number: int, frame: FrameType | None) -> None:
-            if self._stopping:
+            if self.stopping:
                 raise KeyboardInterrupt
-            self._stopping = True
+            self.stopping = True
 
         before = signal.signal(signal.SIGINT, interrupt)
         try:
             yield
         except KeyboardInterrupt:
-            self._rescue()
-            engine.stop_now()
+            for job, answer in engine.wait(0.0):  # what has ended in the meantime
+                self._receive(job, answer)
+            engine.stop()
             raise Stopped from None
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def _rescue(self) -> None:
-        """Store trials that have ended in the meantime."""
-        for future in [future for future in self._running if future.done()]:
-            self._receive(future)
-
-
-def compile_study(study: Study) -> None:
-    """Compile the kernels of a study once, before each of several workers would do it."""
-    for case in {str(case.algorithm): case for case in study.cases}.values():
-        compile_kernels(case.algorithm)
-
-
-def walk_study(study: Study, outcomes: dict[str, Outcome]) -> list[Walk]:
-    """Return the walk of each case, advanced as far as the outcomes allow."""
-    walks = [Walk(case, outcomes) for case in study.cases]
-    for walk in walks:
-        walk.advance()
-    return walks
-
-
-def _read_answer(trial: Trial, answer: bytes) -> Record | None:
-    """Return the record that an engine answered with; none if it is not that of the trial."""
-    try:
-        record = read_record(answer)
-        if record.status == "done":
-            msgspec.convert(record.result, Figures)
-    except (msgspec.DecodeError, TypeError):
-        return None
-    explained = record.status == "done" or record.error
-    return record if explained and record.belongs_to(trial) else None
-
-
-def _explain(error: Exception) -> Record:
-    """Return the record of a trial whose worker died; an engine that is gone ends the study."""
-    if isinstance(error, SpecError | EngineLost):
-        raise error
-    return fail(f"{type(error).__name__}: {error}")
-
 
 def _check_optimum(submitted: _Submitted, record: Record) -> Record:
     """Turn a run of a bisection into a failure if its problem has no known optimum."""
-    bisected = isinstance(submitted.walk.case.plan, Bisect)
+    case = submitted.walk.case
+    bisected = isinstance(case.plan, Bisect)
     if not bisected or record.status == "failed" or record.result["optimum"] is not None:
         return record
     error = (
-        f"ValueError: the optimum of {submitted.trial.problem} is not known, but a bisection needs "
-        "one to tell what is solved; use the plan `grid` or `runs`, and retry failed trials"
+        f"ValueError: the optimum of {case.family} is not known, but a bisection needs one to tell "
+        "what is solved; use the plan `grid` or `runs`, and retry failed trials"
     )
     return replace(record, status="failed", result={}, trace={}, error=error)
 
 
-def read_walks(store: Store) -> tuple[Study, list[Walk]]:
+def ignore(driver: Driver) -> None:
+    """Do nothing: the default of `begin` and `watch`."""
+
+
+def drive(
+    study: Study,
+    path: Path,
+    engine: str = "processes",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    *,
+    retry_failed: bool = False,
+    begin: Watch = ignore,
+    watch: Watch = ignore,
+) -> list[Walk]:
+    """Run what the store at `path` does not hold yet of a study; return its walks.
+
+    Parameters
+    ----------
+    study, path, engine, workers, scheduler, retry_failed
+        As in `Study.run`.
+    begin : callable, optional
+        Called once with the driver, when the store is open and before anything runs. After an
+        exception (`Stopped`, `EngineLost`) the driver still says what was run.
+    watch : callable, optional
+        Called with the driver again and again while trials run, some times a second.
+
+    Raises
+    ------
+    SpecError
+        If the store holds another study, or cannot be written.
+    Stopped
+        After Ctrl-C; trials that have ended are stored, and the next call continues.
+    EngineLost
+        If the Dask scheduler ends; trials that have ended are stored.
+    """
+    check_engine(engine, workers, scheduler)
+    with Store.create(path) as store:
+        driver = Driver(study, store, retry_failed=retry_failed)
+        begin(driver)
+        if not driver.finished:
+            compile_study(study)
+            with open_engine(engine, workers, scheduler) as opened:
+                driver.run(opened, watch)
+        return driver.walks
+
+
+def compile_study(study: Study) -> None:
+    """Compile the kernels of a study once, before each of several workers would do it."""
+    algorithms: Mapping[str, Algorithm] = study.algorithms  # type: ignore[assignment]
+    for algorithm in algorithms.values():
+        compile_kernels(algorithm)
+
+
+def bind(study: Study, store: Store) -> str:
+    """Write a study into its store; raise for that of another. Return a remark, or nothing."""
+    known = store.describe()
+    name = known.get("name", study.name)
+    if name != study.name:
+        raise SpecError(
+            f"{store.path}: holds the study {name!r}, not {study.name!r}; use another file"
+        )
+    facts = {
+        "name": study.name,
+        "seed": str(study.seed),
+        "description": study.description,
+        "study": study.to_json(),
+        "definition": study.definition,
+    }
+    store.bind(facts, study.cases)
+    changed = known and known["study"] != facts["study"]
+    return "the study has changed; stored trials that still fit are used" if changed else ""
+
+
+def read_walks(store: Store) -> tuple[About, list[Walk]]:
     """Return the study of a store, and its walks as far as the stored trials allow."""
-    facts = store.describe()
-    if not facts and not store.damage:
-        raise StoreError(f"{store.path}: holds no study yet")
-    if not facts.keys() >= {"name", "study", "text", "folder"}:
-        raise StoreError(f"{store.path}: what it says of its study is damaged; run the study again")
-    folder = Path(facts["folder"]) if facts["folder"] else None
-    try:
-        study = Study.from_json(facts["study"], folder=folder, toml=facts["text"])
-    except SpecError as error:
-        raise StoreError(f"{store.path}: {error}") from error
+    about = store.about()
     with uncollected():
-        return study, walk_study(study, store.outcomes())
+        outcomes = store.outcomes()
+        walks = [Walk(case, outcomes) for case in store.cases()]
+        for walk in walks:
+            walk.advance()
+    return about, walks
 
 
 @contextmanager
@@ -269,23 +270,3 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def read_rows(store: Store) -> tuple[Study, list[Row]]:
-    """Return the study of a store, and its rows."""
-    study, walks = read_walks(store)
-    return study, summarize(walks)
-
-
-def bind(study: Study, store: Store) -> str:
-    """Write the study into its store; raise for that of another. Return a remark, or nothing."""
-    known = store.describe()
-    facts = {"name": study.name, "study": study.to_json(), "text": study.text}
-    name = known.get("name", study.name)
-    if name != study.name:
-        raise SpecError(
-            f"{store.path}: holds the study {name!r}, not {study.name!r}; use another file"
-        )
-    store.note(**facts, folder="" if study.folder is None else str(study.folder))
-    changed = known and known.get("study") != facts["study"]
-    return "the study has changed; stored trials that still fit are used" if changed else ""

@@ -1,63 +1,72 @@
-"""Plans: which runs to make, as generators that yield attempts and receive outcomes.
+"""Cases and plans: what a study measures, and which runs that takes.
 
-A plan knows nothing of workers or files. A study resumes by walking its plans against the store.
+A case is plain data. Its plan is a generator that yields attempts and receives outcomes; it knows
+nothing of workers or files. A study resumes by walking its plans against the store.
 """
 
 import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import Meta
 
 from harmonium.analysis.findings import State
-from harmonium.problems import AnyProblem
-from harmonium.runs import Stop
-from harmonium.search import Algorithm
-from harmonium.specs import Spec
-from harmonium.studies.trial import Outcome, Trial, Trials
+from harmonium.specs import Spec, from_dict
+from harmonium.studies.trial import Outcome, Trial
 
+MIN_POPULATION = 8
+"""The smallest population that plans try."""
 
-class CasePlan(Protocol):
-    """The plan of one case."""
-
-    name: ClassVar[str]
-
-    @property
-    def first(self) -> int | None:
-        """The population of the first attempt; none: the algorithm's own."""
-
-    def attempts(self, case: "Case") -> "Attempts":
-        """Yield attempts, receive their outcomes and return what was found."""
+Population = Annotated[int, Meta(ge=MIN_POPULATION, le=100_000_000)]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One measurement: a problem instance and an algorithm, at populations that a plan chooses."""
+    """One measurement: a problem instance and an algorithm, at populations that a plan chooses.
+
+    It is plain data, which a store keeps: reading a store imports no code of the user.
+    """
 
     family: str
     size: int
     instance: int | None
     name: str
     """The algorithm's name in the study."""
-    problem: AnyProblem
-    algorithm: Algorithm
+    problem: str
+    """Canonical JSON: every field, sorted keys. So are algorithm and stopping rules."""
+    algorithm: str
     """As in the study; a bisection or grid replaces its population."""
-    stop: Stop
-    seeds: range
-    plan: "CasePlan"
+    stop: str
+    plan: "Plan"
+    smallest: int
+    """The smallest population that the algorithm can have."""
+    seed: int
+    """Seed of the first run; run r has seed + r - 1, at every population."""
+    runs: int
 
-    def trials(self, population: int | None = None) -> Trials:
-        """Return the runs at a population, by default the algorithm's own.
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The fields of the algorithm, in plain types."""
+        plain: dict[str, Any] = msgspec.json.decode(self.algorithm)
+        return plain
 
-        Run r has the same seed at every population.
-        """
+    @property
+    def given(self) -> int | None:
+        """The population of a grid; none for other plans."""
+        return self.plan.population if isinstance(self.plan, Fixed) else None
+
+    def trials(self, population: int | None = None) -> list[Trial]:
+        """Return the runs at a population, by default the algorithm's own."""
         algorithm = self.algorithm
         if population is not None:
-            algorithm = algorithm.with_population(population)
-        return Trial(self.problem, algorithm, self.stop, self.seeds[0]).repeat(self.seeds)
+            changed = {**self.settings, "population": population}
+            algorithm = msgspec.json.encode(changed, order="sorted").decode()
+        seeds = range(self.seed, self.seed + self.runs)
+        return [Trial(algorithm, self.problem, self.stop, seed) for seed in seeds]
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,7 @@ class Attempt:
 
     population: int | None
     """None where the plan does not set it."""
-    trials: Trials
+    trials: list[Trial]
     enough: Callable[[Sequence[Outcome]], bool]
     """Whether these outcomes, of the first of the runs, decide the attempt."""
     low: int | None
@@ -85,7 +94,7 @@ class Measured:
     """The largest population that did not suffice; the population itself where it was given."""
     bounded: bool
     """Whether `low` was run; if not, it is the largest that is too small for the algorithm."""
-    trials: Trials
+    trials: list[Trial]
     outcomes: tuple[Outcome, ...]
 
 
@@ -102,13 +111,6 @@ class Found:
 
 
 Attempts = Generator[Attempt, Sequence[Outcome], Found]
-
-
-MIN_POPULATION = 8
-"""The smallest population that plans try."""
-
-
-Population = Annotated[int, Meta(ge=MIN_POPULATION, le=100_000_000)]
 
 
 @dataclass(frozen=True)
@@ -262,7 +264,7 @@ class Bisect(Spec):
         that decided the bisection, in order, not others that were running when it was decided.
         """
         spent = _Spent(self)
-        floor = find_smallest(case.algorithm) - 2
+        floor = case.smallest - 2
         low = floor
         best: Measured | None = None
         candidate: Measured | None = None  # suffices; to be confirmed by its double
@@ -274,11 +276,11 @@ class Bisect(Spec):
             spent.add(outcomes)
             if _has_failed(outcomes):
                 return Found(None)
-            if len(outcomes) == len(trials) and outcomes[-1].figures.solved:
+            if len(outcomes) == len(trials) and outcomes[-1].solved:
                 sufficient = Measured(population, low, low > floor, trials, tuple(outcomes))
                 best = sufficient if best or not self.confirm else candidate
                 candidate = sufficient
-            elif spent.ceiling and all(outcome.figures.solved for outcome in outcomes):
+            elif spent.ceiling and all(outcome.solved for outcome in outcomes):
                 pass  # stopped by the ceiling: the population may suffice
             else:
                 low, candidate = population, None
@@ -310,9 +312,11 @@ PLANS: dict[str, type[Bisect] | type[Grid] | type[Runs]] = {
 }
 
 
-def find_smallest(algorithm: Algorithm) -> int:
-    """Return the smallest population that a bisection may try with an algorithm."""
-    return max(MIN_POPULATION, getattr(algorithm, "smallest_population", MIN_POPULATION))
+def read_plan(plain: Mapping[str, Any]) -> "Plan":
+    """Make the plan of a case again from what `to_dict` returned."""
+    kinds: dict[str, type[Fixed] | type[Bisect] | type[Runs]]
+    kinds = {plan.name: plan for plan in (Fixed, Bisect, Runs)}
+    return from_dict(kinds[plain["name"]], plain)
 
 
 def _check_even(plan: Spec, field: str) -> None:
@@ -339,10 +343,8 @@ class _Spent:
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Count an attempt."""
-        self.evaluations += sum(outcome.figures.evaluations for outcome in outcomes)
-        self.cpu_seconds += sum(
-            outcome.figures.cpu_seconds.get("total", 0.0) for outcome in outcomes
-        )
+        self.evaluations += sum(outcome.evaluations for outcome in outcomes)
+        self.cpu_seconds += sum(outcome.cpu_total for outcome in outcomes)
 
     @property
     def ceiling(self) -> str:
@@ -356,7 +358,7 @@ class _Spent:
 
     def enough(self, seen: Sequence[Outcome]) -> bool:
         """Whether an attempt is decided: by a run that failed, or by a ceiling."""
-        if seen and not seen[-1].figures.solved:
+        if seen and not seen[-1].solved:
             return True
         if self.bounds.max_evaluations is None and self.bounds.max_cpu_seconds is None:
             return False
@@ -389,40 +391,30 @@ class Walk:
         self.seen: list[Outcome] = []
         """Outcomes of the current attempt, in order and without a gap."""
         self._outcomes = outcomes
+        self.frames: list[str] = []
+        """Of the attempts so far: which stored trials belong to the case."""
         self._steps = case.plan.attempts(case)
-        self.attempt: Attempt | None = None
+        self._begin(next(self._steps))
 
     def advance(self) -> bool:
         """Advance as far as the known outcomes allow; return whether the plan has ended."""
-        if self.found is not None:
-            return True
-        if self.attempt is None:
-            self.attempt = next(self._steps)
         while self.found is None:
             self._collect()
-            if len(self.seen) < len(self.attempt.trials) and not self.attempt.enough(self.seen):
+            if not self._is_decided():
                 return False
             self._count()
             try:
-                self.attempt = self._steps.send(self.seen)
-                self.seen = []
+                self._begin(self._steps.send(self.seen))
             except StopIteration as end:
                 self.found = end.value
         return True
 
     def wanted(self, most: int | None = None) -> list[Trial]:
         """Return the first runs of the current attempt whose outcome is not known, in order."""
-        if self.found is not None or self.attempt is None:
+        if self.found is not None:
             return []
-        trials = self.attempt.trials
-        left = (trials[number] for number in range(len(self.seen), len(trials)))
+        left = islice(self.attempt.trials, len(self.seen), None)
         return list(islice((one for one in left if one.key not in self._outcomes), most))
-
-    def wants(self, trial: Trial) -> bool:
-        """Whether a run is one of the current attempt, with an outcome that is not known."""
-        if self.found is not None or self.attempt is None:
-            return False
-        return trial in self.attempt.trials and trial.key not in self._outcomes
 
     @property
     def state(self) -> State:
@@ -433,21 +425,25 @@ class Walk:
             return "failed"
         return "done" if self.found.measured else "not solved"
 
+    def _begin(self, attempt: Attempt) -> None:
+        self.attempt, self.seen = attempt, []
+        self.frames.append(attempt.trials[0].frame)
+
     def _collect(self) -> None:
         """Add the next outcomes, up to the first that is missing or decides the attempt."""
-        assert self.attempt is not None  # noqa: S101
-        while len(self.seen) < len(self.attempt.trials) and not self.attempt.enough(self.seen):
-            outcome = self._outcomes.get(self.attempt.trials.key(len(self.seen)))
+        while not self._is_decided():
+            outcome = self._outcomes.get(self.attempt.trials[len(self.seen)].key)
             if outcome is None:
                 return
             self.seen.append(outcome)
 
+    def _is_decided(self) -> bool:
+        return len(self.seen) == len(self.attempt.trials) or self.attempt.enough(self.seen)
+
     def _count(self) -> None:
         self.runs += len(self.seen)
-        self.evaluations += sum(outcome.figures.evaluations for outcome in self.seen)
-        self.cpu_seconds += sum(
-            outcome.figures.cpu_seconds.get("total", 0.0) for outcome in self.seen
-        )
+        self.evaluations += sum(outcome.evaluations for outcome in self.seen)
+        self.cpu_seconds += sum(outcome.cpu_total for outcome in self.seen)
         failed = [outcome for outcome in self.seen if outcome.status == "failed"]
         if failed:
             self.error = failed[0].error.strip().rpartition("\n")[2]

@@ -9,12 +9,17 @@ from typing import Any
 
 from harmonium.analysis.findings import Comparison, Law, Row, compare_rows, fit_laws
 from harmonium.analysis.performance import Trajectory
-from harmonium.studies.driver import Driver, bind, compile_study, read_walks, uncollected
-from harmonium.studies.engines import check_engine, open_engine
+from harmonium.studies.driver import drive, read_walks, uncollected
 from harmonium.studies.plans import Walk
 from harmonium.studies.store import Store
 from harmonium.studies.study import Study
-from harmonium.studies.summary import TABLES, TableName, list_table, read_trajectories, summarize
+from harmonium.studies.summary import (
+    TABLES,
+    TableName,
+    list_table,
+    read_trajectories,
+    summarize,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class StudyResult:
     (2, 2)
     """
 
-    study: Study
+    name: str
+    """Name of the study."""
     path: Path
     """The store."""
     walks: Sequence[Walk] = field(repr=False)
@@ -73,9 +79,8 @@ class StudyResult:
             instance and algorithm, "trials" for each run, "traces" for each step of each run,
             "comparisons" for each two algorithms at each size, and "scaling" for each scaling law.
             Runtimes and targets: "improvements" has a row for each improvement of the best of each
-            run, "fixed-target" for each problem size, algorithm and target, "fixed-budget" for each
-            problem size, algorithm and number of evaluations, "ecdf" for each step of each ECDF of
-            runtimes, and "profile" for each problem instance and algorithm.
+            run, "fixed-target" for each problem size, algorithm and target, and "ecdf" for each
+            step of each ECDF of runtimes.
 
         Returns
         -------
@@ -108,23 +113,15 @@ def run_study(
     retry_failed: bool = False,
 ) -> StudyResult:
     """Run what the store at `path` does not hold yet of a study; see `Study.run`."""
-    check_engine(engine, workers, scheduler)
     place = Path(path).absolute()  # a problem may change the folder
-    with Store.create(Path(path)) as store:
-        bind(study, store)
-        driver = Driver(study, store, retry_failed=retry_failed)
-        if not driver.finished:
-            compile_study(study)
-            with open_engine(engine, workers, scheduler) as opened:
-                driver.run(opened)
-    return StudyResult(study, place, tuple(driver.walks))
+    walks = drive(study, Path(path), engine, workers, scheduler, retry_failed=retry_failed)
+    return StudyResult(study.name, place, tuple(walks))
 
 
 def read_study(path: str | Path) -> StudyResult:
     """Read the result of a study from its store, also while it is running.
 
-    Custom problems and algorithms are imported: read only stores that you trust. Damaged rows are
-    left out.
+    No code of the user is imported: custom problems and algorithms need not be there.
 
     Parameters
     ----------
@@ -138,7 +135,7 @@ def read_study(path: str | Path) -> StudyResult:
     Raises
     ------
     StoreError
-        If the file is not the store of a study, or custom modules cannot be imported.
+        If the file is not the store of a study.
 
     Examples
     --------
@@ -151,5 +148,5 @@ def read_study(path: str | Path) -> StudyResult:
     """
     place = Path(path).absolute()
     with Store.open(Path(path)) as store, uncollected():
-        study, walks = read_walks(store)
-    return StudyResult(study, place, tuple(walks))
+        about, walks = read_walks(store)
+    return StudyResult(about.name, place, tuple(walks))

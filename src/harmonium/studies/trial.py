@@ -1,4 +1,8 @@
-"""A trial: one run of one algorithm on one problem, and the record that it leaves."""
+"""A trial: one run of one algorithm on one problem, the record that it leaves, and its outcome.
+
+A trial is plain data: the JSON of its problem, algorithm and stopping rules, and a seed. Only
+`execute`, which runs it, makes objects of them.
+"""
 
 import hashlib
 import multiprocessing
@@ -9,231 +13,202 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal
 
 import msgspec
 
 from harmonium.environment import describe_environment
 from harmonium.jit import one_blas_thread
-from harmonium.problems import PROBLEMS, AnyProblem, name_problem
-from harmonium.runs import Result, Stop, run
+from harmonium.problems import PROBLEMS, AnyProblem
+from harmonium.runs import Result, Runner, Stop, run
 from harmonium.runs.trace import to_columns
 from harmonium.search import ALGORITHMS, Algorithm
-from harmonium.specs import Spec, SpecError, from_dict, importable, to_json
+from harmonium.specs import SpecError, from_dict, importable
+from harmonium.studies.learning import MAX_MAP_LENGTH, Learned, Learning, why_not_scorable
 from harmonium.system import is_interrupt
 
 VERSION = 4
 """Version of the results: raised when the same spec gives other results. Part of every key."""
 
-
 MAX_ERROR_CHARACTERS = 100_000
 """Length of the text of an error up to which it is stored whole."""
 
-
 Status = Literal["done", "failed"]
-
-
-class _Frame(msgspec.Struct, frozen=True):
-    """A spec without its seed, the parts already encoded; fields are sorted by name."""
-
-    algorithm: msgspec.Raw
-    problem: msgspec.Raw
-    stop: msgspec.Raw
-    version: int
-
-
-class _Spec(msgspec.Struct, frozen=True):
-    """A whole spec, the parts already encoded; fields are sorted by name."""
-
-    algorithm: msgspec.Raw
-    problem: msgspec.Raw
-    seed: int
-    stop: msgspec.Raw
-    version: int
-
-
-_encoder = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True)
 class Trial:
     """One run; its key is the hash of its spec."""
 
-    problem: AnyProblem
-    algorithm: Algorithm
-    stop: Stop
+    algorithm: str
+    """Canonical JSON: every field, sorted keys. So are problem and stopping rules."""
+    problem: str
+    stop: str
     seed: int
 
     @cached_property
-    def spec(self) -> str:
-        """Everything that decides the result, as canonical JSON: every field, sorted keys."""
-        return _encode_spec(self._parts, self.seed).decode()
+    def frame(self) -> str:
+        """The spec without the seed; many trials share it."""
+        parts = f'"algorithm":{self.algorithm},"problem":{self.problem},"stop":{self.stop}'
+        return f'{{{parts},"version":{VERSION}}}'
 
     @cached_property
-    def frame(self) -> str:
-        """The spec without the seed, as canonical JSON; many trials share it."""
-        return _encoder.encode(self._parts).decode()
+    def spec(self) -> str:
+        """Everything that decides the result, as canonical JSON."""
+        parts = f'"algorithm":{self.algorithm},"problem":{self.problem},"seed":{self.seed}'
+        return f'{{{parts},"stop":{self.stop},"version":{VERSION}}}'
 
     @cached_property
     def key(self) -> str:
         """The SHA-256 of the spec, 64 hexadecimal digits."""
-        return _hash(self.spec.encode())
-
-    def repeat(self, seeds: Sequence[int]) -> "Trials":
-        """Return the trial with each of these seeds."""
-        return Trials(self, seeds)
-
-    @property
-    def _parts(self) -> _Frame:
-        specs: tuple[Spec, ...] = (self.algorithm, self.problem, self.stop)
-        algorithm, problem, stop = (msgspec.Raw(to_json(spec).encode()) for spec in specs)
-        return _Frame(algorithm, problem, stop, VERSION)
-
-
-def _encode_spec(parts: _Frame, seed: int) -> bytes:
-    return _encoder.encode(_Spec(parts.algorithm, parts.problem, seed, parts.stop, parts.version))
-
-
-def _hash(spec: bytes) -> str:
-    return hashlib.sha256(spec).hexdigest()
-
-
-class Trials(Sequence[Trial]):
-    """Trials that differ only in their seeds, each made when it is first asked for.
-
-    A study may have millions of them. The parts that they share are encoded only once.
-    """
-
-    def __init__(self, first: Trial, seeds: Sequence[int]) -> None:
-        self._first = first
-        self._seeds = seeds
-        self._made: dict[int, Trial] = {}
-        """By number."""
-
-    @cached_property
-    def _parts(self) -> _Frame:
-        return self._first._parts
-
-    def __len__(self) -> int:
-        return len(self._seeds)
-
-    @overload
-    def __getitem__(self, number: int) -> Trial: ...
-    @overload
-    def __getitem__(self, number: slice) -> "Trials": ...
-    def __getitem__(self, number: int | slice) -> "Trial | Trials":
-        if isinstance(number, slice):
-            return Trials(self._first, self._seeds[number])
-        if number not in self._made:
-            first, seed = self._first, self._seeds[number]
-            trial = Trial(first.problem, first.algorithm, first.stop, seed)
-            vars(trial).update(frame=first.frame, key=self.key(number))
-            self._made[number] = trial
-        return self._made[number]
-
-    def key(self, number: int) -> str:
-        """Return the key of a trial without making it."""
-        return _hash(_encode_spec(self._parts, self._seeds[number]))
-
-    def __contains__(self, trial: object) -> bool:
-        return (
-            isinstance(trial, Trial)
-            and trial.seed in self._seeds
-            and trial.frame == self._first.frame
-        )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Trials):
-            return NotImplemented
-        return (self._first.frame, self._seeds) == (other._first.frame, other._seeds)
-
-    def __hash__(self) -> int:
-        return hash((self._first.frame, len(self)))
-
-
-def read_trial(spec: str) -> Trial:
-    """Make a trial again from its spec."""
-    plain = msgspec.json.decode(spec)
-    if plain["version"] != VERSION:
-        raise SpecError(
-            f"a trial of version {plain['version']}, but this harmonium runs version {VERSION}; "
-            "install the same harmonium everywhere"
-        )
-    return Trial(
-        problem=PROBLEMS.from_dict(plain["problem"]),
-        algorithm=ALGORITHMS.from_dict(plain["algorithm"]),
-        stop=from_dict(Stop, plain["stop"]),
-        seed=plain["seed"],
-    )
+        return hashlib.sha256(self.spec.encode()).hexdigest()
 
 
 class Record(msgspec.Struct, frozen=True):
     """What a trial leaves; a worker sends it as JSON."""
 
     status: Status
-    result: dict[str, Any]
+    result: dict[str, Any] = {}
     """As `Result.to_dict`; empty for a trial that failed."""
-    trace: dict[str, Any]
+    trace: dict[str, Any] = {}
     """As `runs.trace.to_columns` returns it; empty for a trial that failed."""
-    error: str
+    error: str = ""
     """The traceback of a trial that failed."""
-    environment: dict[str, str]
-    host: str
-    started: str
+    environment: dict[str, str] = msgspec.field(default_factory=describe_environment)
+    host: str = msgspec.field(default_factory=platform.node)
+    started: str = msgspec.field(default_factory=lambda: _write_time(datetime.now(UTC)))
     """UTC, ISO 8601."""
-    wall_seconds: float
-    peak_memory: int
+    wall_seconds: float = 0.0
+    peak_memory: int = 0
     """Peak of resident bytes of the worker during the trial, kernels and libraries included."""
-    key: str = ""
-    """Key of the trial that was run; empty in a record that the driver makes itself."""
-
-    def belongs_to(self, trial: Trial) -> bool:
-        """Whether a worker that ran this trial sent the record."""
-        if self.key != trial.key:
-            return False
-        ran = (self.result.get("problem"), self.result.get("seed"))
-        return self.status == "failed" or ran == (name_problem(trial.problem), trial.seed)
+    learned: Learned | str | None = None
+    """What the models of the run learned, or why that is not known; none if nobody asked."""
 
 
-def execute(spec: str, folder: str | None) -> bytes:
+class Outcome(msgspec.Struct):
+    """How a trial ended: what plans and summaries need of its record."""
+
+    solved: bool = False
+    evaluations: int = 0
+    unique_evaluations: int = 0
+    generations: int | None = 0
+    cpu_seconds: dict[str, float] = {}
+    """By phase, and in total."""
+    status: Status = "done"
+    error: str = ""
+    peak_memory: int = 0
+    wall_seconds: float = 0.0
+
+    @property
+    def cpu_total(self) -> float:
+        """CPU seconds of all phases."""
+        return self.cpu_seconds.get("total", 0.0)
+
+
+def execute(spec: str, folder: str | None, learn: bool = False) -> bytes:
     """Run the trial of a spec and return its record as JSON.
 
     An error of the problem or algorithm is part of the record. `folder` holds modules of the user.
+    With `learn`, the record says what the models of the run learned.
     """
     multiprocessing.current_process().daemon = False  # a problem may start processes
     started, clock = datetime.now(UTC), time.perf_counter()
     _reset_peak_memory()
     result: Result | None = None
+    watch: _Follower | None = None
     error = ""
     try:
         with importable(None if folder is None else Path(folder)), one_blas_thread():
-            trial = read_trial(spec)
-            result = run(trial.problem, trial.algorithm, stop=trial.stop, seed=trial.seed)
+            problem, algorithm, stop, seed = read_spec(spec)
+            watch = _Follower(problem) if learn else None
+            result = run(problem, algorithm, stop=stop, seed=seed, callback=watch)
     except BaseException as raised:  # noqa: BLE001  # of the user's code: recorded
         if is_interrupt(raised) and _can_be_interrupted():
             raise KeyboardInterrupt from None
-        result = None
         error = _shorten(traceback.format_exc()).encode("utf-8", "backslashreplace").decode()
-    return write_record(
+    return msgspec.json.encode(
         Record(
             status="failed" if result is None else "done",
             result={} if result is None else result.to_dict(),
             trace={} if result is None else to_columns(result.trace, result.improvements),
             error=error,
-            environment=describe_environment(),
-            host=platform.node(),
-            started=started.isoformat(timespec="milliseconds"),
+            started=_write_time(started),
             wall_seconds=time.perf_counter() - clock,
             peak_memory=_read_peak_memory(),
-            key=_hash(spec.encode()),
+            learned=watch.find_learned() if result is not None and watch is not None else None,
         )
     )
+
+
+def read_spec(spec: str) -> tuple[AnyProblem, Algorithm, Stop, int]:
+    """Make the parts of a trial from its spec."""
+    plain = msgspec.json.decode(spec)
+    if plain["version"] != VERSION:
+        raise SpecError(
+            f"a trial of version {plain['version']}, but this harmonium runs version {VERSION}; "
+            "install the same harmonium everywhere"
+        )
+    return (
+        PROBLEMS.from_dict(plain["problem"]),
+        ALGORITHMS.from_dict(plain["algorithm"]),
+        from_dict(Stop, plain["stop"]),
+        plain["seed"],
+    )
+
+
+class _Follower:
+    """Follows what the models of a run learn: a callback; errors in that do not end the run."""
+
+    def __init__(self, problem: AnyProblem) -> None:
+        self._learning: Learning | None = None
+        self._why = f"it has more than {MAX_MAP_LENGTH} bits"
+        with self._explained():
+            if problem.length <= MAX_MAP_LENGTH:
+                self._why = why_not_scorable(problem)
+                self._learning = None if self._why else Learning(problem)
+
+    def __call__(self, runner: Runner) -> bool:
+        """Look at the model of a step; never end the run."""
+        with self._explained():
+            if self._learning is not None:
+                self._learning(runner)
+        return False
+
+    def find_learned(self) -> Learned | str | None:
+        """Return what was learned, or why that is not known; none if there were no models."""
+        learned: Learned | None = None
+        with self._explained():
+            learned = None if self._learning is None else self._learning.learned
+        return self._why if self._learning is None else learned
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Follow no longer after an error of the user's code, and say why."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001
+            self._learning = None
+            self._why = f"looking at its models raised {type(error).__name__}: {error}"
+
+
+def fail(error: str) -> Record:
+    """Return the record of a trial that could not be run to its end."""
+    return Record(status="failed", error=error)
+
+
+def read_record(text: bytes) -> Record:
+    """Read what `execute` returned."""
+    return msgspec.json.decode(text, type=Record)
+
+
+def _write_time(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")
 
 
 def _shorten(error: str) -> str:
@@ -249,31 +224,6 @@ def _can_be_interrupted() -> bool:
     """Whether Ctrl-C can reach this code; workers ignore it, and only main threads receive it."""
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     return not ignored and threading.current_thread() is threading.main_thread()
-
-
-def fail(error: str) -> Record:
-    """Return the record of a trial that could not be run to its end."""
-    return Record(
-        status="failed",
-        result={},
-        trace={},
-        error=error,
-        environment=describe_environment(),
-        host=platform.node(),
-        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        wall_seconds=0.0,
-        peak_memory=0,
-    )
-
-
-def write_record(record: Record) -> bytes:
-    """Return a record as JSON."""
-    return msgspec.json.encode(record)
-
-
-def read_record(text: bytes) -> Record:
-    """Read what `write_record` returned."""
-    return msgspec.json.decode(text, type=Record)
 
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -297,29 +247,3 @@ def _read_peak_memory() -> int:
         return 0
     scale = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
-
-
-class Figures(msgspec.Struct, frozen=True):
-    """The numbers of a result that plans and summaries need."""
-
-    solved: bool
-    evaluations: int
-    unique_evaluations: int
-    generations: int | None
-    cpu_seconds: dict[str, float]
-
-
-class Outcome(NamedTuple):
-    """How a stored trial ended."""
-
-    status: Status
-    figures: Figures
-    peak_memory: int
-    wall_seconds: float
-    error: str
-
-
-read_figures = msgspec.json.Decoder(Figures)
-
-
-NOTHING = Figures(False, 0, 0, 0, {})
