@@ -9,7 +9,7 @@ import pytest
 
 from harmonium import HIFF, NK, Ising, MaxSat, OneMax, Problem, Trap, load
 from harmonium.arrays import Bits
-from harmonium.problems import PBO, PROBLEMS, ProblemSpec, name_problem, read_structure
+from harmonium.problems import PBO, PROBLEMS, ProblemSpec, name_problem
 from tests.problems.formats import ASSETS
 from tests.rows import every_row, random_rows
 
@@ -52,35 +52,22 @@ def test_every_problem_has_an_example_here(cls: type[ProblemSpec]) -> None:
     assert cls in {type(example) for example in EXAMPLES}, f"add {cls.__name__} to EXAMPLES"
 
 
-def test_it_is_a_problem(problem: ProblemSpec) -> None:
-    assert isinstance(problem, Problem)
-    assert problem.length >= 1
-
-
 def test_fitness_is_one_finite_float_a_row(problem: ProblemSpec) -> None:
+    assert isinstance(problem, Problem)
+    assert name_problem(problem) == str(problem)
     fitness = problem(every_row(problem.length))
     assert fitness.dtype == np.float64
     assert fitness.shape == (2**problem.length,)
     assert np.isfinite(fitness).all()
+    assert problem(np.empty((0, problem.length), dtype=np.uint8)).shape == (0,)
 
 
-def test_no_rows_have_no_fitness(problem: ProblemSpec) -> None:
-    fitness = problem(np.empty((0, problem.length), dtype=np.uint8))
-    assert fitness.dtype == np.float64
-    assert fitness.shape == (0,)
-
-
-def test_a_row_does_not_depend_on_its_company(problem: ProblemSpec) -> None:
+def test_a_row_does_not_depend_on_its_company_and_is_not_changed(problem: ProblemSpec) -> None:
     rows = random_rows(20, problem.length, seed=1)
+    before = rows.copy()
     together = problem(rows)
     assert [problem(row[None])[0] for row in rows] == together.tolist()
     assert problem(rows[::-1].copy()).tolist() == together[::-1].tolist()
-
-
-def test_rows_are_not_changed(problem: ProblemSpec) -> None:
-    rows = random_rows(20, problem.length, seed=1)
-    before = rows.copy()
-    problem(rows)
     np.testing.assert_array_equal(rows, before)
 
 
@@ -99,22 +86,13 @@ def test_bits_interact_if_and_only_if_they_share_a_group(problem: ProblemSpec) -
         return
     rows = every_row(problem.length)
     fitness = problem(rows)
+    for group in problem.structure:
+        assert list(group) == sorted(set(group))
     together = {pair for group in problem.structure for pair in combinations(group, 2)}
     for one, other in combinations(range(problem.length), 2):
         both = problem(flip(rows, one, other))
         interaction = fitness - problem(flip(rows, one)) - problem(flip(rows, other)) + both
         assert ((one, other) in together) == bool(np.abs(interaction).max() > 1e-9), (one, other)
-
-
-def test_groups_are_distinct_bits_in_order(problem: ProblemSpec) -> None:
-    for group in problem.structure or ():
-        assert list(group) == sorted(set(group))
-        assert set(group) <= set(range(problem.length))
-
-
-def test_name_and_structure_are_read_as_of_any_problem(problem: ProblemSpec) -> None:
-    assert name_problem(problem) == str(problem)
-    assert read_structure(problem) == problem.structure
 
 
 def test_equal_specs_are_the_same_problem(problem: ProblemSpec) -> None:

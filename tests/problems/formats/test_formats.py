@@ -1,0 +1,387 @@
+"""Instance files: numbers as Python reads them, errors with their line, values of problems."""
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import dimod
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from harmonium import FileProblem, load
+from harmonium.arrays import Bits
+from harmonium.problems.formats import FORMATS, Reader
+from harmonium.specs import SpecError
+from tests.problems.formats import ASSETS
+from tests.rows import every_row, random_rows
+
+
+def read(text: str | bytes, count: int | None = None, width: int = 0) -> list[float]:
+    content = text.encode() if isinstance(text, str) else text
+    return list(Reader(content, "x.txt").numbers(count, "numbers", width=width).values)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.floats(-1e100, 1e100).map(repr),
+            st.integers(-(10**25), 10**25).map(str),
+            st.decimals(-1000, 1000, places=18).map(lambda number: f"{number:f}"),
+            st.from_regex(r"[+-]?[0-9]{1,20}\.?[0-9]{0,24}([eE][+-]?[0-9]{1,2})?", fullmatch=True),
+        )
+    )
+)
+@example(["9007199254740993", "9007199254740992.5", "4503599627370497.5"])  # ties
+def test_every_number_is_the_one_that_python_reads(words: list[str]) -> None:
+    expected = [float(word) for word in words]
+    assert read(" ".join(words)) == read("\n".join(words) + "\n") == expected
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_in_any_way(end: str) -> None:
+    text = end.join(["c comment 7", "1 2", "", "# 8", "  3 4", "c"])
+    assert read(text, width=2) == [1, 2, 3, 4]
+    with pytest.raises(SpecError, match=r"^x\.txt, line 5: x is not a number; expected numbers$"):
+        read(text.replace("3", "x"))
+
+
+def test_a_percent_sign_ends_the_file() -> None:
+    assert read("1 2\n%\n0\n") == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "width", "message"),
+    [
+        ("1 2\n3", 4, 0, "line 2: the file ends after 3 of 4 numbers"),
+        ("", 1, 0, "line 1: the file ends after 0 of 1 numbers"),
+        ("1 2\n3\n4 5", None, 2, "line 2: expected 2 numbers in the line: numbers"),
+        ("1 2\n3 4 5\n", None, 2, "line 2: expected 2 numbers in the line: numbers"),
+        ("1 2\n\n3", None, 2, "line 3: expected 2 numbers in the line: numbers"),
+        ("1 2\n3 --4", None, 0, "line 2: --4 is not a number; expected numbers"),
+        ("1 .", None, 0, "line 1: . is not a number; expected numbers"),
+        ("1 1e", None, 0, "line 1: 1e is not a number; expected numbers"),
+        ("1 0x10", None, 0, "line 1: 0x10 is not a number; expected numbers"),
+        ("nan", None, 0, "line 1: the number is nan; expected at most 1e+100 in absolute value"),
+        ("\0\1", None, 0, "line 1: \0\1 is not a number; expected numbers"),
+        ("9" * 50 + "z", None, 0, f"line 1: {'9' * 40}… is not a number; expected numbers"),
+        ("é", None, 0, "line 1: \\xc3\\xa9 is not a number; expected numbers"),
+    ],
+)
+def test_an_error_names_file_line_and_expectation(
+    text: str, count: int | None, width: int, message: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        read(text, count, width)
+    assert str(caught.value) == f"x.txt, {message}"
+
+
+def test_a_number_that_is_refused_is_named_with_its_line() -> None:
+    numbers = Reader(b"1 2\nc 9\n3 0.12345678901234567890123\n7", "x.txt").numbers(None, "numbers")
+    with pytest.raises(SpecError, match=r"^x\.txt, line 4: the size is 7; expected an integer"):
+        numbers.integers("the size", 0, 5, np.array([0, 1, 2, 4]))
+    with pytest.raises(SpecError, match=r"line 3: the size is 0\.12345678901234567890123; exp"):
+        numbers.integers("the size", 0, 9)
+
+
+WRONG = [
+    ("cnf", "p cnf 3\n1 0\n", 1, "p cnf 3; expected p cnf VARIABLES CLAUSES or p wcnf"),
+    ("cnf", "p sat 3 1\n1 0\n", 1, "p sat 3 1; expected p cnf VARIABLES CLAUSES or p wcnf"),
+    ("cnf", "c x\np cnf 0 1\n1 0\n", 2, "the number of variables is 0; expected an integer ≥ 1"),
+    ("cnf", "p cnf -3 1\n1 0\n", 1, "the number of variables is -3; expected an integer ≥ 1"),
+    ("cnf", "p cnf 999999999 1\n1 0\n", 1, "the number of variables is 999999999; expected"),
+    ("cnf", "p cnf 3 2\n1 2 0\n", 1, "the file has 1 clauses; expected 2, as declared"),
+    ("cnf", "p cnf 3 1\n1 2 0\n3 0\n", 1, "the file has 2 clauses; expected 1, as declared"),
+    ("cnf", "p cnf 3 1\n1 2\n3", 3, "the last clause ends with 3; expected 0"),
+    ("cnf", "p cnf 3 1\n1 -4 0\n", 2, "the literal is -4; expected an integer from -3 to 3"),
+    ("cnf", "p cnf 3 1\n1 1.5 0\n", 2, "the literal is 1.5; expected an integer from -3 to 3"),
+    ("cnf", "p wcnf 3 1 9\n0 1 0\n", 2, "the weight is 0; expected a number above 0"),
+    ("cnf", "p wcnf 3 1 9\n-2 1 0\n", 2, "the weight is -2; expected a number above 0"),
+    ("cnf", "h 1 2\nh 3 0\n", 2, "the literal is h; expected an integer from -1,000,000 to 1,000"),
+    ("cnf", "5 0\nh 0\n", 1, "the clauses are empty; expected a literal"),
+    ("cnf", "", 1, "there is no clause; expected CNF or WCNF"),
+    ("qubo", "5\n", 2, "the file ends here; expected two integers: the number of variables and"),
+    ("qubo", "3 2\n1 2 1\n2 3\n", 3, "expected 3 numbers in the line: numbers, entries of the"),
+    ("qubo", "3 1\n1 2 1\n2 3 1\n", 3, "2 follows the last entry; expected the end of the file"),
+    ("qubo", "3 1\n1 4 1\n", 2, "the variable is 4; expected an integer from 1 to 3"),
+    ("qubo", "3 1\n0 1 1\n", 2, "the variable is 0; expected an integer from 1 to 3"),
+    ("qubo", "3 2\n1 2 1\n2 1 1\n", 3, "the pair is given twice; expected each pair at most once"),
+    (
+        "qubo",
+        "3 1\n1 2 1e999\n",
+        2,
+        "the number is 1e999; expected at most 1e+100 in absolute value",
+    ),
+    ("qubo", "3 1000000000\n1 2 1\n", 3, "the file ends after 3 of 3,000,000,000 numbers, entries"),
+    ("maxcut", "3 1\n2 2 1\n", 2, "the second variable is 2; expected another than the first"),
+    ("ising", "", 1, "the file ends here; expected i j J, n m, or an energy and a solution"),
+    ("ising", "-3 012\n0 1 1\n", 1, "the second word is 012; expected 1, the number of couplings"),
+    ("ising", "-3 11\n0 1 1\n", 1, "the energy is -3; expected -1, the energy -ΣJss"),
+    ("ising", "-1 11\n0 2 1\n", 2, "the spin is 2; expected an integer from 0 to 1"),
+    ("ising", "x 11\n0 1 1\n", 1, "the energy is x; expected a number up to 1e+100"),
+    ("ising", "3 2\n", 2, "the file ends here; expected a coupling i j J"),
+    ("nk", "3 3\n", 1, "k is 3; expected an integer ≥ 0 and ≤ 2"),
+    ("nk", "2 1\n0\n1\n1\n", 5, "the file ends after 3 of 4 bits that the components read"),
+    ("nk", "2 1\n0\n2\n1\n0\n", 3, "the bit is 2; expected an integer from 0 to 1"),
+    (
+        "nk",
+        "2 1\n0\n1\n1\n1\n",
+        4,
+        "one of the bits of the component from is 1; expected bits that",
+    ),
+    ("nk", "1 0\n0\n0.5\n0.25\nBest: 1\n", 5, "Best: 1; expected `Optimum: value` or the end"),
+    ("nk", "1000000 24\n0\n", 3, "the file ends after 1 of 25,000,000 bits that the components"),
+    ("knapsack", "1 2 3 4\n", 1, "1 2 3 4; expected items, constraints and optimum (0 if unknown)"),
+    ("knapsack", "1\n2 1 0\n1 2\n3 -4\n5\n", 4, "one of the weights is -4; expected a number ≥ 0"),
+    ("knapsack", "1\n2 1 0\n1 2\n3 4\n", 5, "the file ends after 0 of 1 capacities"),
+    ("knapsack", "1\n1 1 0\n1\n3\n4\n7", 6, "7 follows the last instance; expected the end of"),
+    ("knapsack", "2 -5\n1 1\n1 1\n", 1, "the capacity is -5; expected a number ≥ 0"),
+    ("setcover", "2 2\n1 1\n1 1\n", 4, "the file ends after 1 of 2 rows"),
+    ("setcover", "1 2\n1 1\n1 3\n", 3, "the column is 3; expected an integer from 1 to 2"),
+    ("setcover", "1 2\n1 1\n0\n", 3, "the number of columns is 0; expected an integer from 1 to 2"),
+    ("setcover", "1 2\n1 1\n2 1\n", 4, "a number is missing in the last row; expected 1 rows"),
+    ("setcover", "1 2\n1 1\n1 1 9\n", 3, "a number follows the last row; expected 1 rows, as"),
+    ("setcover", "1 2\n1 1\n2 1 1\n", 3, "the column is 1; expected each column of a row once"),
+    ("setcover", "1 2\n1 -1\n1 1\n", 2, "the cost is -1; expected a number ≥ 0"),
+]
+
+
+@pytest.mark.parametrize(("form", "text", "line", "message"), WRONG)
+def test_a_wrong_file_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Any, text: str, line: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x y.txt").write_text(text, "utf-8")
+    with pytest.raises(SpecError) as caught:
+        load("x y.txt", format=form)
+    assert str(caught.value).startswith(f"x y.txt, line {line}: {message}")
+
+
+CONTENTS: dict[Any, list[bytes]] = {
+    form: [path.read_bytes() for path in sorted(ASSETS.iterdir()) if path.suffix in suffixes]
+    for form, suffixes in {
+        "cnf": (".cnf", ".wcnf"),
+        "qubo": (".qubo",),
+        "maxcut": (".mc",),
+        "ising": (".txt",),
+        "nk": (".nk",),
+        "knapsack": (".knapsack", ".kp"),
+        "setcover": (".scp",),
+    }.items()
+}
+JUNK = st.one_of(
+    st.sampled_from([b"-1", b"0", b"999999999999", b"1e9", b"h", b"%", b"\r", b"\0", b"x", b"\n"]),
+    st.binary(max_size=8),
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> tuple[Any, bytes]:
+    """Return a format and a file of it, with a few words replaced, removed or cut off."""
+    form = draw(st.sampled_from(FORMATS))
+    words = draw(st.sampled_from(CONTENTS[form])).replace(b"\n", b" \n ").split(b" ")
+    for _ in range(draw(st.integers(0, 3))):
+        place = draw(st.integers(0, len(words) - 1))
+        words[place : place + draw(st.integers(0, 2))] = [draw(JUNK)]
+    content = b" ".join(words)
+    return form, content[: draw(st.integers(0, len(content)))] if draw(st.booleans()) else content
+
+
+@given(damaged())
+def test_damaged_files_are_read_or_refused_in_one_line(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[Any, bytes]
+) -> None:
+    form, content = case
+    path = tmp_path_factory.getbasetemp() / "damaged.txt"
+    path.write_bytes(content)
+    error = f"{path}, line …"
+    try:
+        problem = load(path, format=form)
+        length = min(problem.length, 10_000)  # what is read can be evaluated
+        assert length < problem.length or problem(np.ones((2, length), np.uint8)).shape == (2,)
+    except SpecError as raised:
+        error = str(raised)
+    assert error.startswith(f"{path}, line ")
+    assert "\n" not in error
+
+
+def test_memory_is_bounded_by_the_file_not_by_what_it_declares() -> None:
+    read("1 2", 2)  # compiled before it is measured
+    tracemalloc.start()
+    try:
+        with pytest.raises(SpecError, match="the file ends after 5 of 1,000,000,000,000 numbers"):
+            read("1 2 3 4 5", 10**12)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+def write(folder: Path, name: str, lines: list[str]) -> FileProblem:
+    path = folder / name
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return load(path)
+
+
+def make_clauses(seed: int, variables: int, count: int) -> list[list[int]]:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 6, count)
+    return [
+        (rng.integers(1, variables + 1, size) * rng.choice([-1, 1], size)).tolist()
+        for size in sizes
+    ]
+
+
+def satisfies(row: Bits, clause: list[int]) -> bool:
+    return any((row[abs(literal) - 1] == 1) == (literal > 0) for literal in clause)
+
+
+def test_a_formula_counts_its_satisfied_clauses(tmp_path: Path) -> None:
+    clauses = make_clauses(seed=1, variables=30, count=200)
+    lines = [" ".join(map(str, [*clause, 0])) for clause in clauses]
+    problem = write(tmp_path, "x.cnf", ["p cnf 30 200", *lines])
+    rows = random_rows(150, 30, seed=2)  # three words of rows, the last one not full
+    direct = [sum(satisfies(row, clause) for clause in clauses) for row in rows]
+    assert problem(rows).tolist() == direct
+    groups = {tuple(sorted({abs(literal) - 1 for literal in clause})) for clause in clauses}
+    assert set(problem.structure) == {group for group in groups if len(group) > 1}
+
+
+@pytest.mark.parametrize("form", ["old", "new"])
+def test_a_weighted_partial_formula(tmp_path: Path, form: str) -> None:
+    clauses = make_clauses(seed=3, variables=20, count=80)
+    rng = np.random.default_rng(4)
+    weights = [None if hard else int(rng.integers(1, 50)) for hard in rng.random(80) < 0.3]
+    named = [("1000" if form == "old" else "h") if weight is None else weight for weight in weights]
+    lines = [
+        " ".join(map(str, [name, *clause, 0])) for name, clause in zip(named, clauses, strict=True)
+    ]
+    clauses[0] = [20]
+    lines[0] = f"{named[0]} 20 0"
+    problem = write(tmp_path, "x.wcnf", [*(["p wcnf 20 80 1000"] if form == "old" else []), *lines])
+    total = sum(weight for weight in weights if weight is not None)
+    for row, value in zip(rows := random_rows(70, 20, seed=5), problem(rows), strict=True):
+        good = [satisfies(row, clause) for clause in clauses]
+        soft = sum(w for w, ok in zip(weights, good, strict=True) if ok and w is not None)
+        broken = sum(not ok for w, ok in zip(weights, good, strict=True) if w is None)
+        assert value == soft - broken * (total + 1)
+
+
+def draw_matrix(seed: int, length: int) -> tuple[list[str], np.ndarray[Any, np.dtype[np.float64]]]:
+    """Return lines of one triangle, and the whole symmetric matrix."""
+    rng = np.random.default_rng(seed)
+    matrix = np.zeros((length, length))
+    lines = []
+    for one in range(length):
+        for other in range(one, length):
+            if rng.random() < 0.4:
+                weight = round(float(rng.normal()), 6)
+                pair = (one + 1, other + 1) if rng.random() < 0.5 else (other + 1, one + 1)
+                lines.append(f"{pair[0]} {pair[1]} {weight!r}")
+                matrix[one, other] = matrix[other, one] = weight
+    return lines, matrix
+
+
+@pytest.mark.parametrize(("suffix", "sign"), [("qubo", 1), ("sparse", -1), ("bq", -1)])
+def test_a_qubo_has_the_energies_of_dimod(tmp_path: Path, suffix: str, sign: int) -> None:
+    lines, matrix = draw_matrix(1, 15)
+    problem = write(tmp_path, f"x.{suffix}", [f"15 {len(lines)}", *lines])
+    model = dimod.BinaryQuadraticModel(matrix, "BINARY")  # x'Qx, both triangles
+    rows = random_rows(100, 15, seed=2)
+    np.testing.assert_allclose(problem(rows), sign * model.energies(rows), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_an_ising_model_has_the_energies_of_dimod(tmp_path: Path, header: bool) -> None:
+    lines, matrix = draw_matrix(3, 15)
+    triples = [line.split() for line in lines]
+    plain = [f"{int(one) - 1} {int(other) - 1} {weight}" for one, other, weight in triples]
+    problem = write(tmp_path, "x.ising", [f"15 {len(lines)}", *lines] if header else plain)
+    pairs = {(i, j): -matrix[i, j] for i in range(15) for j in range(i + 1, 15)}
+    model = dimod.BinaryQuadraticModel({i: -matrix[i, i] for i in range(15)}, pairs, 0.0, "SPIN")
+    rows = random_rows(100, problem.length, seed=4)
+    spins = 2 * rows.astype(np.int8) - 1
+    energies = model.energies((spins, range(15)))
+    np.testing.assert_allclose(problem(rows), -energies, rtol=0, atol=1e-12)
+
+
+def test_a_cut_has_the_energies_of_dimod(tmp_path: Path) -> None:
+    lines, matrix = draw_matrix(5, 20)
+    edges = [line for line in lines if line.split()[0] != line.split()[1]]
+    problem = write(tmp_path, "x.mc", [f"20 {len(edges)}", *edges])
+    np.fill_diagonal(matrix, 0)
+    pairs = {(i, j): matrix[i, j] / 2 for i in range(20) for j in range(i + 1, 20)}
+    model = dimod.BinaryQuadraticModel({}, pairs, -matrix.sum() / 4, "SPIN")
+    model.add_linear_from((node, 0.0) for node in range(20))
+    rows = random_rows(100, 20, seed=6)
+    energies = model.energies((2 * rows.astype(np.int8) - 1, range(20)))
+    np.testing.assert_allclose(problem(rows), -energies, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "length", "optimum", "solutions"),
+    [
+        ("small.cnf", {}, 9, 12, None),
+        ("small.wcnf", {}, 5, 18, [[0, 1, 1, 1, 0]]),
+        ("new.wcnf", {}, 5, 18, [[0, 1, 1, 1, 0]]),
+        ("small.qubo", {}, 5, 13, [[1, 1, 0, 1, 1]]),
+        ("small.mc", {}, 5, 7, [[0, 1, 1, 0, 1], [1, 0, 0, 1, 0]]),
+        ("spins.txt", {"format": "ising"}, 5, 5, [[0, 1, 1, 0, 1]]),
+        ("small.nk", {}, 4, 2.85, [[1, 0, 0, 1]]),
+        ("small.knapsack", {"infeasible": "penalty"}, 5, 21, [[1, 1, 1, 0, 0]]),
+        ("small.knapsack", {"infeasible": "penalty", "instance": 1}, 4, 10, [[0, 1, 0, 1]]),
+        ("one.kp", {"infeasible": "penalty"}, 4, None, [[1, 1, 1, 0]]),
+        ("small.scp", {"infeasible": "penalty"}, 5, -3, [[1, 0, 1, 0, 0]]),
+    ],
+)
+def test_known_optima(
+    name: str, settings: dict[str, Any], length: int, optimum: float | None, solutions: Any
+) -> None:
+    problem = load(ASSETS / name, **settings)
+    assert problem.length == length
+    assert problem.optimum == (None if optimum is None else pytest.approx(optimum, rel=1e-15))
+    rows = every_row(length)
+    fitness = problem(rows)
+    best = rows[fitness > fitness.max() - 1e-12].tolist()
+    assert fitness.max() == pytest.approx(optimum or 12, rel=1e-15)
+    assert solutions is None or best == solutions
+
+
+@pytest.mark.parametrize("name", ["small.knapsack", "one.kp", "small.scp"])
+def test_a_penalty_leaves_the_feasible_rows_best_and_repair_makes_them(name: str) -> None:
+    penalty, repair = (load(ASSETS / name, infeasible=kind) for kind in ("penalty", "repair"))
+    rows = every_row(penalty.length)
+    repaired = repair.repair(rows)
+    np.testing.assert_array_equal(repair(rows), penalty(repaired))
+    np.testing.assert_array_equal(repair.repair(repaired), repaired)
+    assert (penalty(rows) <= repair(rows)).all()
+    assert repair(rows).max() == penalty(rows).max()
+    np.testing.assert_array_equal(penalty.repair(rows), rows)
+
+
+def test_a_knapsack_by_hand(tmp_path: Path) -> None:
+    """Items of value 10, 7 and weight 5, 4 in a knapsack for 6."""
+    path = tmp_path / "x.kp"
+    path.write_text("2 6\n10 5\n7 4\n", "utf-8")
+    rows = every_row(2)
+    # Both are too heavy; the second is worth less for its weight and is the one to remove.
+    assert load(path, infeasible="penalty")(rows).tolist() == [0, 7, 10, 17 - 2 * 7]
+    assert load(path).repair(rows).tolist() == [[1, 0], [0, 1], [1, 0], [1, 0]]
+
+
+def test_a_cover_by_hand() -> None:
+    problem = load(ASSETS / "small.scp", infeasible="penalty")
+    # Columns 1 and 2 cover rows 1, 2 and 4; row 3 can be covered for 1, which costs 1 + 2 then.
+    assert problem([[1, 1, 0, 0, 0]]).tolist() == [-(2 + 3) - (1 + 2)]
+    assert load(ASSETS / "small.scp").repair(every_row(5)[:1]).tolist() == [[1, 0, 1, 0, 0]]
+
+
+def test_a_sum_that_rounds_to_a_rounded_optimum_counts_as_it(tmp_path: Path) -> None:
+    text = (ASSETS / "small.nk").read_text("utf-8").replace("0.9\n", "0.9000004\n")
+    path = tmp_path / "x.nk"
+    path.write_text(text + "Optimum: 2.850\n", "utf-8")
+    problem = load(path)
+    assert problem.optimum == 2.85
+    assert problem([[1, 0, 0, 1]]).tolist() == [2.85]
+    path.write_text(text, "utf-8")
+    assert load(path)([[1, 0, 0, 1]]) == pytest.approx([2.8500004], rel=1e-12)
