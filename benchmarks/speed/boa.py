@@ -8,7 +8,7 @@ import numpy as np
 from harmonium.arrays import Bits
 from harmonium.models import BOA
 from harmonium.problems import Trap
-from harmonium.search.selection import select
+from harmonium.search.eda import select
 
 from .measure import Action, Measurement, Modules, Size, time_in_turns, time_once
 

@@ -4,7 +4,6 @@ On disk: a line that says what it is, a checksum, then facts and arrays. No pick
 """
 
 import hashlib
-import io
 import os
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_args, get_origin
@@ -18,7 +17,7 @@ from harmonium.system import FileRefusedError, read_file, write_atomically
 Arrays = dict[str, NDArray[Any]]
 T = TypeVar("T")
 
-VERSION = 2
+VERSION = 3
 """Raised when checkpoints change; files of other versions are refused."""
 
 MAX_BYTES = 16_000_000_000
@@ -60,7 +59,7 @@ def decode(kind: type[T], state: bytes) -> T:
     """
     try:
         return msgspec.msgpack.decode(state, type=kind, dec_hook=_check_array, ext_hook=_read_array)
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+    except (msgspec.MsgspecError, TypeError, ValueError) as error:
         raise CheckpointError(f"its state does not fit: {error}") from None
 
 
@@ -68,7 +67,7 @@ def _write_array(value: object) -> object:
     """Return what stands for an array, or for a number of NumPy."""
     if isinstance(value, np.generic):
         return value.item()
-    if not isinstance(value, np.ndarray):
+    if not isinstance(value, np.ndarray) or value.dtype.hasobject:
         raise NotImplementedError(f"a state cannot hold {type(value).__name__}")
     content = (value.dtype.str, value.shape, np.ascontiguousarray(value).tobytes())
     return msgspec.msgpack.Ext(ARRAY_CODE, msgspec.msgpack.encode(content))
@@ -94,7 +93,7 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=_write_array)
 
 @dataclass
 class Snapshot:
-    """Facts that JSON can hold, and arrays by name.
+    """Plain facts, and arrays by name: the state of a search without a type of its own.
 
     Examples
     --------
@@ -113,10 +112,7 @@ class Snapshot:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file in one step: a kill leaves the old file or the new one."""
-        body = io.BytesIO()
-        facts = np.frombuffer(msgspec.json.encode(self.facts), dtype=np.uint8)
-        np.savez(body, allow_pickle=False, **{"facts": facts, **self.arrays})
-        content = body.getvalue()
+        content = encode(self)
         checksum = hashlib.sha256(content).hexdigest().encode()
         with write_atomically(path) as file:
             file.write(_MAGIC + checksum + b"\n" + content)
@@ -142,12 +138,9 @@ class Snapshot:
         if hashlib.sha256(content).hexdigest().encode() != checksum:
             raise CheckpointError(f"{path}: is damaged: its checksum does not match")
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-                everything = {name: arrays[name] for name in arrays.files}
-            facts = msgspec.json.decode(everything.pop("facts").tobytes(), type=dict[str, Any])
-        except Exception as error:  # noqa: BLE001  # whatever reading zip, npy and JSON can raise
+            return decode(cls, content)
+        except CheckpointError as error:
             raise CheckpointError(f"{path}: is damaged: {error}") from None
-        return cls(facts, everything)
 
     def fact(self, name: str, kind: type[T], least: float | None = None) -> T:
         """Return a fact of this type, not below `least`.

@@ -212,7 +212,7 @@ def test_search_goes_on_from_a_snapshot_in_every_stage(spec: str, expected: set[
         stages.add(search.scout.stage)
         assert (rows == again).all()
         half = len(rows) // 2  # told in pieces
-        search.tell(rows[half:], problem(rows[half:]))
+        search.tell(rows[half:], problem(rows[half:]), range(half, len(rows)))
         search.tell(rows[:half], problem(rows[:half]))
         other = algorithm.restore(problem.length, 1, other.snapshot())  # type: ignore[assignment]
         other.tell(again, problem(again))

@@ -332,7 +332,7 @@ def test_an_unfinished_checkpoint_is_not_overwritten(
 
 def test_a_checkpoint_of_version_1_is_refused(way: dict[str, Any], path: Path) -> None:
     hm.maximize(weigh, LENGTH, max_calls=50, checkpoint=path, **way)
-    content = path.read_bytes().replace(b"harmonium checkpoint 2\n", b"harmonium checkpoint 1\n", 1)
+    content = path.read_bytes().replace(b"harmonium checkpoint 3\n", b"harmonium checkpoint 1\n", 1)
     path.write_bytes(content)
     with pytest.raises(CheckpointError, match="is a 'harmonium checkpoint 1'; this harmonium re"):
         hm.resume(path, weigh)

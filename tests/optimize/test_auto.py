@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.options import MAX_NETWORK_LENGTH
+from harmonium.optimize import MAX_NETWORK_LENGTH
 from tests.functions import Calls, assert_same, weigh
 
 

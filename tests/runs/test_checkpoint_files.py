@@ -14,7 +14,7 @@ import harmonium as hm
 from harmonium.state import CheckpointError, Snapshot
 from tests.functions import FAST, weigh
 
-MAGIC = b"harmonium checkpoint 2\n"
+MAGIC = b"harmonium checkpoint 3\n"
 
 
 @pytest.fixture
@@ -55,14 +55,6 @@ def test_a_save_that_fails_leaves_the_file_before(
     assert Snapshot.load(path).facts == {"count": 5}
 
 
-def test_objects_are_never_read(path: Path, tmp_path: Path) -> None:
-    trap = tmp_path / "trap.npz"
-    np.savez(trap, facts=np.array([print], dtype=object))
-    path.write_bytes(sign(trap.read_bytes()))
-    with pytest.raises(CheckpointError, match="is damaged: Object arrays cannot be loaded"):
-        Snapshot.load(path)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -70,13 +62,13 @@ def test_objects_are_never_read(path: Path, tmp_path: Path) -> None:
         (b"\n", "is not a harmonium checkpoint"),
         (b"SQLite format 3\x00" + bytes(100), "is not a harmonium checkpoint"),
         (b"PK\x03\x04" + bytes(100), "is not a harmonium checkpoint"),
-        (MAGIC[:-2], "is a 'harmonium checkpoint '; this harmonium reads version 2"),
+        (MAGIC[:-2], "is a 'harmonium checkpoint '; this harmonium reads version 3"),
         (
             b"harmonium checkpoint 1\nwhatever",
-            "is a 'harmonium checkpoint 1'; this harmonium reads version 2: start again, or resume "
+            "is a 'harmonium checkpoint 1'; this harmonium reads version 3: start again, or resume "
             "with the version that wrote it",
         ),
-        (b"harmonium checkpoint \xff\xfe", "this harmonium reads version 2"),
+        (b"harmonium checkpoint \xff\xfe", "this harmonium reads version 3"),
         (MAGIC, "is damaged: its checksum does not match"),
         (MAGIC + b"\n\n", "is damaged: its checksum does not match"),
         (sign(b""), "is damaged: "),
@@ -142,7 +134,7 @@ def test_random_bytes_are_refused(tmp_path_factory: pytest.TempPathFactory, text
     folder = tmp_path_factory.getbasetemp()
     if not text.startswith(b"harmonium"):
         assert refuse(folder, text).endswith(": is not a harmonium checkpoint")
-    assert "this harmonium reads version 2" in refuse(folder, b"harmonium checkpoint 3\n" + text)
+    assert "this harmonium reads version 3" in refuse(folder, b"harmonium checkpoint 2\n" + text)
     assert refuse(folder, MAGIC + text).endswith(": is damaged: its checksum does not match")
     assert ": is damaged: " in refuse(folder, sign(text))
 

@@ -15,9 +15,9 @@ from harmonium import clock as clock_module
 from harmonium.arrays import Bits, Fitness, format_bits
 from harmonium.problems import nk_optimum
 from harmonium.runs import runner as runner_module
-from harmonium.search.population import PopulationSearch
+from harmonium.search.eda import PopulationSearch
+from tests.search.examples import SETTINGS
 from tests.search.one_plus_one import OnePlusOne
-from tests.search.searches import SETTINGS
 from tests.spies import SpyModel, SpyProblem
 
 SMALL = EDA(UMDA(), population=20)
@@ -121,8 +121,8 @@ def test_the_trace_follows_every_generation() -> None:
 
 def mean_of(runner: Runner) -> float:
     assert isinstance(runner.search, PopulationSearch)
-    assert runner.search.population is not None
-    return float(runner.search.population.bits.sum(axis=1).mean())
+    assert runner.search.state.population is not None
+    return float(runner.search.state.population.bits.sum(axis=1).mean())
 
 
 def test_the_trace_has_the_facts_of_the_model() -> None:

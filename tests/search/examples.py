@@ -1,10 +1,10 @@
 """At least one algorithm of each kind, for tests of what every algorithm must do.
 
 Every model and every setting of an EDA is there once, not every model with every setting: models do
-not know the settings. `test_snapshot.py` has every model also with interleaved populations.
+not know the settings.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from harmonium import (
     BOA,
@@ -18,14 +18,21 @@ from harmonium import (
     Pyramid,
     Structure,
 )
-from tests.search.documented import load_documented
-from tests.search.one_plus_one import OnePlusOne
-from tests.search.searches import SETTINGS
+from tests.search.one_plus_one import OnePlusOne, load_documented
+
+SETTINGS: Final[list[dict[str, Any]]] = [
+    {"replacement": "worst"},
+    {"replacement": "rtr"},
+    {"replacement": "rtr-prune"},
+    {"pairing": "parent-offspring"},
+    {"tournament": 4},
+]
+"""Settings of an EDA that change how a population is renewed."""
 
 EXAMPLES: Final[list[Algorithm]] = [
     *(EDA(model(), population=20) for model in MODELS),
     *(EDA(model) for model in (UMDA(), BOA(), RBM())),  # interleaved populations
-    *(EDA(UMDA(), population=20, **settings) for settings in SETTINGS[1:]),
+    *(EDA(UMDA(), population=20, **settings) for settings in SETTINGS),
     Pyramid(),
     Pyramid(newcomers=3, first_newcomers=3, linkage="boa"),
     Structure(),

@@ -1,6 +1,10 @@
-"""A custom algorithm: the (1+1) EA of docs/research/algorithms.md, with types."""
+"""Custom algorithms: the (1+1) EA of docs/algorithms.md, and the same with a `Snapshot`."""
 
+import re
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import numpy as np
@@ -8,6 +12,19 @@ from msgspec import Meta
 
 from harmonium import Algorithm, Search, Snapshot, Space
 from harmonium.arrays import Bits, Fitness
+
+PAGE = Path(__file__).parents[2] / "docs" / "algorithms.md"
+BLOCK = re.compile(r"^```python\n(# one_plus_one.py\n.*?)^```", re.M | re.S)
+
+
+def load_documented() -> Algorithm:
+    """Return the algorithm that the page shows, its module made importable."""
+    module = ModuleType("documented_one_plus_one")
+    module.__file__ = str(PAGE)
+    sys.modules[module.__name__] = module
+    exec(compile(BLOCK.findall(PAGE.read_text("utf-8"))[0], str(PAGE), "exec"), vars(module))  # noqa: S102
+    algorithm: Algorithm = module.OnePlusOne()
+    return algorithm
 
 
 @dataclass(frozen=True)
@@ -32,18 +49,18 @@ class OnePlusOneSearch(Search):
         flipped = rng.random(self.row.shape) < (self.chance if self.told else 0.0)
         return self.space.repair(self.row ^ flipped, rng)
 
-    def receive(self, bits: Bits, fitness: Fitness) -> None:
+    def receive(self, rows: Bits, fitness: Fitness) -> None:
         self.told += 1
-        self.welcome(bits, fitness)
+        self.inject(rows, fitness)
 
-    def welcome(self, bits: Bits, fitness: Fitness) -> None:
+    def inject(self, rows: Bits, fitness: Fitness) -> None:
         best = fitness.argmax()
         if fitness[best] >= self.fitness:
-            self.row, self.fitness = bits[[best]], float(fitness[best])
+            self.row, self.fitness = rows[[best]], float(fitness[best])
 
     def save(self) -> Snapshot:
         return Snapshot({"told": self.told}, {"row": self.row, "fitness": np.array(self.fitness)})
 
-    def load(self, snapshot: Snapshot) -> None:
-        self.told, self.row = snapshot.facts["told"], snapshot.arrays["row"]
-        self.fitness = float(snapshot.arrays["fitness"])
+    def load(self, state: Snapshot) -> None:
+        self.told, self.row = state.facts["told"], state.arrays["row"]
+        self.fitness = float(state.arrays["fitness"])

@@ -78,15 +78,15 @@ def test_values_that_failed_are_not_tried_again() -> None:
     gains = np.random.default_rng(6).random(SIZE * COUNT)
     search = hm.Pyramid().start(SPACE, seed=1)
     evaluations = 0
-    while not search.levels:  # until the first newcomer has climbed
+    while not search.state.levels:  # until the first newcomer has climbed
         rows = search.ask()
-        if search.levels:
+        if search.state.levels:
             break
         evaluations += len(rows)
         search.tell(rows, rows @ gains)
     values = (SIZE - 1) * COUNT
     assert values < evaluations < 2 * values
-    assert search.levels[0].rows[0] @ gains == pytest.approx(
+    assert search.state.levels[0].rows[0] @ gains == pytest.approx(
         gains.reshape(COUNT, SIZE).max(axis=1).sum()
     )
 
@@ -101,5 +101,5 @@ def test_after_a_move_the_effects_of_other_values_are_shifted() -> None:
         seen += rows.argmax(axis=1).tolist()
         search.tell(rows, rows @ gains)
     assert sorted(seen) == [0, 1, 2, 3, 4, 5]  # each value once
-    deltas = search._walkers.deltas[0]
+    deltas = search.state.walkers.deltas[0]
     assert deltas == pytest.approx(gains - 5.0)

@@ -41,7 +41,7 @@ def test_rounds_grow_by_one_newcomer() -> None:
     sizes: dict[int, int] = {}
     for _ in range(400):
         bits = search.ask()
-        sizes[search.round] = max(sizes.get(search.round, 0), len(bits))
+        sizes[search.state.round] = max(sizes.get(search.state.round, 0), len(bits))
         search.tell(bits, hm.Trap(length=10, order=5)(bits))
     assert [sizes[number] for number in (1, 2, 3, 4, 5)] == [1, 2, 3, 3, 3]
 
@@ -54,10 +54,12 @@ def test_rows_of_the_pyramid_are_different_and_better_at_the_top() -> None:
     problem = hm.NK(length=20, k=4)
     search = start(hm.Pyramid(), 20)
     tell_all(search, problem, 1500)
-    assert len(search.levels) > 2
-    rows = np.concatenate([level.rows for level in search.levels])
+    assert len(search.state.levels) > 2
+    rows = np.concatenate([level.rows for level in search.state.levels])
     assert len(np.unique(rows, axis=0)) == len(rows)
-    assert problem(search.levels[-1].rows).mean() > problem(search.levels[0].rows).mean()
+    assert (
+        problem(search.state.levels[-1].rows).mean() > problem(search.state.levels[0].rows).mean()
+    )
 
 
 def test_a_flip_is_not_repeated_while_nothing_changed() -> None:
@@ -67,11 +69,11 @@ def test_a_flip_is_not_repeated_while_nothing_changed() -> None:
         return np.array([float(not row.any()) for row in bits])
 
     search = start(hm.Pyramid(), 12)
-    search.tell(np.zeros((1, 12), np.uint8), [1.0])
+    search.inject(np.zeros((1, 12), np.uint8), np.array([1.0]))
     asked = []
-    while search.round < 2:
+    while search.state.round < 2:
         bits = search.ask()
-        if search.round < 2:
+        if search.state.round < 2:
             asked += [row.tobytes() for row in bits]
             search.tell(bits, needle(bits))
     assert len(asked) == len(set(asked)) == 12
@@ -82,10 +84,10 @@ def test_flips_that_cannot_have_changed_are_skipped() -> None:
     weights = np.random.default_rng(1).normal(size=30)
     search = start(hm.Pyramid(newcomers=1), 30)
     counts: dict[int, int] = {}
-    while search.round < 16:
+    while search.state.round < 16:
         bits = search.ask()
-        if search.stage == "climb":
-            counts[search.round] = counts.get(search.round, 0) + len(bits)
+        if search.state.stage == "climb":
+            counts[search.state.round] = counts.get(search.state.round, 0) + len(bits)
         search.tell(bits, bits @ weights)
     assert counts[1] > 30
     assert counts[15] == 30
@@ -94,7 +96,7 @@ def test_flips_that_cannot_have_changed_are_skipped() -> None:
 def test_known_solutions_are_the_first_newcomers() -> None:
     best = np.ones((1, 20), np.uint8)
     search = start(hm.Pyramid(), 20)
-    search.tell(best, [20.0])
+    search.inject(best, np.array([20.0]))
     bits = search.ask()
     assert bits.sum() == 19  # a flip of the known solution, which is not evaluated again
 
@@ -134,8 +136,8 @@ def test_status_reports_levels_and_rows() -> None:
     assert search.status().facts == {"levels": 0.0, "rows": 0.0}
     tell_all(search, hm.Trap(length=10, order=5), 200)
     facts = search.status().facts
-    assert facts["levels"] == len(search.levels) > 0
-    assert facts["rows"] == sum(len(level.rows) for level in search.levels)
+    assert facts["levels"] == len(search.state.levels) > 0
+    assert facts["rows"] == sum(len(level.rows) for level in search.state.levels)
 
 
 def test_a_linkage_that_is_not_a_model_is_refused() -> None:
@@ -185,15 +187,15 @@ def test_shaking_packs_a_full_knapsack_better() -> None:
         search = start(hm.Pyramid(), 40, seed)
         shaken: list[float] = []
         while len(shaken) < 50:
-            if search.stage == "shake":
-                shaken.append(search._champion.fitness)
+            if search.state.stage == "shake":
+                shaken.append(search.state.champion.fitness)
             bits = search.ask()
             search.tell(bits, weigh_knapsack(bits))
         assert shaken[-1] > shaken[0]
 
 
 def test_patience_of_shaking_follows_what_it_brings() -> None:
-    champion = Champion(10)
+    champion = Champion(np.zeros(10, np.uint8))
     row = np.ones((1, 10), np.uint8)
     for fitness, limit in ((-1.0, 20), (-1.0, 10), (1.0, 5), (1.0, 10)):
         champion.begin()
@@ -210,8 +212,10 @@ def test_patience_of_shaking_follows_what_it_brings() -> None:
 
 def test_confirmations_count_newcomers_that_end_at_the_best() -> None:
     search = start(hm.Pyramid(newcomers=1), 12)
-    while search.round < 6:
-        ended = search.round - (search.stage != "shake")  # shaking follows the end of a round
+    while search.state.round < 6:
+        ended = search.state.round - (
+            search.state.stage != "shake"
+        )  # shaking follows the end of a round
         assert search.status().confirmations == max(0, ended)
         bits = search.ask()
         search.tell(bits, hm.OneMax(length=12)(bits))
@@ -220,8 +224,8 @@ def test_confirmations_count_newcomers_that_end_at_the_best() -> None:
 def test_a_better_end_begins_the_count_again() -> None:
     search = start(hm.Pyramid(newcomers=1), 12)
     bonus = 0
-    while search.round < 7:
+    while search.state.round < 7:
         bits = search.ask()
-        bonus = search.round // 4  # better from the fourth newcomer on
+        bonus = search.state.round // 4  # better from the fourth newcomer on
         search.tell(bits, bits.sum(axis=1) + 100.0 * bonus)
     assert search.status().confirmations == 3

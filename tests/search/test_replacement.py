@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from harmonium.models.base import Replacement
+from harmonium.search.eda import select
 from harmonium.search.replacement import (
     REPLACEMENTS,
     Population,
@@ -12,7 +13,6 @@ from harmonium.search.replacement import (
     replace_restricted_and_prune,
     replace_worst,
 )
-from harmonium.search.selection import select
 from tests.rows import random_rows
 
 KINDS: tuple[Replacement, ...] = get_args(Replacement)

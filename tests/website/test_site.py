@@ -22,11 +22,12 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SECTIONS = (
     "Get started",
     "Optimise your function",
-    "Reference",
     "Research",
     "Examples",
     "API reference",
-    "Development",
+    "Design",
+    "Guarantees",
+    "Changelog",
 )
 SELF_MADE = ("genindex.html", "search.html", "py-modindex.html")
 """Pages that Sphinx makes of nothing that we write."""

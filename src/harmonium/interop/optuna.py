@@ -120,7 +120,7 @@ class HarmoniumSampler(BaseSampler):
             fitness = _read_fitness(study, trial.value)
             if np.isfinite(fitness) and row.tobytes() not in self._known:
                 self._known[row.tobytes()] = fitness
-                self._search.tell(row[None], [fitness])
+                self._search.inject(row[None], np.array([fitness]))
 
     def _choose_row(self) -> Bits:
         """Return a row that the search asks for, new if possible; tell those that are known."""
@@ -136,8 +136,10 @@ class HarmoniumSampler(BaseSampler):
     def _tell(self, row: Bits, fitness: float) -> None:
         """Tell the fitness of a row, if the search still waits for it."""
         self._known[row.tobytes()] = fitness
-        if self._search.waiting and (self._search.ask() == row).all(axis=1).any():
-            self._search.tell(row[None], [fitness])
+        missing = self._search.missing
+        same = (self._search.ask() == row).all(axis=1) if len(missing) else missing
+        if same.any():
+            self._search.tell(row[None], [fitness], missing[same.argmax()][None])
 
 
 def _read_values(distribution: Any) -> Any:

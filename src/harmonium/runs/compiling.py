@@ -6,7 +6,6 @@ from harmonium.runs.distinct import hash_rows
 from harmonium.search import Algorithm
 
 
-def compile_kernels(algorithm: Algorithm) -> None:
-    """Compile or load the kernels of an algorithm, once a process."""
+def compile_kernels(_algorithm: Algorithm) -> None:
+    """Compile or load what every run needs, once a process."""
     hash_rows(np.zeros((1, 6), dtype=np.uint8))
-    algorithm.compile()

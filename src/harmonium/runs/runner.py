@@ -157,7 +157,7 @@ class Runner:
             self.complete = self._step()
         except TimeUp:
             self._tell_arrived()
-            self.complete = not self.search.waiting
+            self.complete = not len(self.search.missing)
             self.seconds = self.elapsed
             return self._check_stop() or "time"
         before, self.seconds = self.seconds, time.perf_counter() - self.started
@@ -262,7 +262,8 @@ class Runner:
             seconds["fitness"] += evaluated_at - asked_at
         charged = clock.charged
         self._count(bits, fitness)
-        search.tell(bits, self._settle(bits, fitness))
+        places = None if rows == len(asked) else search.missing[:rows]
+        search.tell(bits, self._settle(bits, fitness), places)
         seconds["selection"] += max(0.0, now() - evaluated_at - (clock.charged - charged))
         return len(bits) == len(asked)
 
@@ -280,7 +281,7 @@ class Runner:
     def _welcome(self, known: Bits, fitness: Fitness) -> None:
         """Tell known solutions; one that failed is not told, but counted."""
         if np.isfinite(fitness).any():
-            self.search.tell(*keep_finite(known, fitness))
+            self.search.inject(*keep_finite(known, fitness))
         self.tally.add(known, replace_failures(fitness))
 
     def _tell_arrived_initial(self) -> None:
@@ -300,10 +301,11 @@ class Runner:
         """Tell the rows of a batch that were evaluated in time."""
         unfinished = self.evaluator.take_unfinished()
         if unfinished is not None and unfinished.done.any():
+            places = self.search.missing[: len(unfinished.bits)][unfinished.done]
             bits, fitness = unfinished.take_done()
             fitness = self.evaluator.rank_failures(fitness)
             self._count(bits, fitness)
-            self.search.tell(bits, fitness)
+            self.search.tell(bits, fitness, places)
 
     def _count(self, bits: Bits, fitness: Fitness) -> None:
         initial = self.tally.evaluations < len(self.initial)

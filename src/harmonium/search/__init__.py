@@ -1,8 +1,7 @@
 """How it is searched: algorithms by name, or by the path `module:Class`."""
 
 from harmonium.search.base import Algorithm, Learned, Search, Status
-from harmonium.search.eda import EDA
-from harmonium.search.incremental import Incremental, PaperTree
+from harmonium.search.eda import EDA, Incremental, PaperTree
 from harmonium.search.pyramid import Pyramid
 from harmonium.search.structure import Structure
 from harmonium.specs import Registry

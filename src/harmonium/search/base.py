@@ -3,21 +3,20 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harmonium.arrays import Bits, Fitness, check_bits, check_fitness
+from harmonium.arrays import Bits, Fitness, Told, check_bits, check_fitness, merit
 from harmonium.clock import Clock
 from harmonium.learn import Polynomial
 from harmonium.models import Fitted
-from harmonium.search.batch import Batch
 from harmonium.seeds import check_seed, stream
 from harmonium.space import Space, as_space
 from harmonium.specs import Spec
-from harmonium.state import Snapshot
+from harmonium.state import CheckpointError, Snapshot, decode, encode
 
 Learned = Literal["proven", "found"]
 """How the best row of a learned function is known: no other is better, or none was found."""
@@ -31,8 +30,8 @@ class Status:
     --------
     >>> import harmonium as hm
     >>> search = hm.EDA("umda", population=20).start(10, seed=1)
-    >>> bits = search.ask()
-    >>> search.tell(bits, bits.sum(axis=1))
+    >>> rows = search.ask()
+    >>> search.tell(rows, rows.sum(axis=1))
     >>> status = search.status()
     >>> status.generation, status.population, status.converged
     (0, 20, False)
@@ -65,9 +64,9 @@ class Search(ABC):
     A search knows how to search and nothing else: the runner counts, times, stops and saves. All
     randomness comes from `rng`, so that the seed and the fitness decide everything.
 
-    A subclass has four methods: `propose` makes the next rows, `receive` takes their fitness when
-    all of it is known, `save` returns the state and `load` takes it over. This class keeps the
-    rows under way, so that they may be told in pieces and in any order.
+    A subclass has two methods: `propose` makes the next rows, and `receive` takes their fitness
+    when all of it is known. Everything that changes is in `state`, a dataclass whose type is
+    `State`. This class keeps the rows under way, so that they may be told in pieces.
 
     Parameters
     ----------
@@ -84,13 +83,18 @@ class Search(ABC):
     >>> search = hm.Pyramid().start(8, seed=1)
     >>> best = 0.0
     >>> while best < 8:
-    ...     bits = search.ask()
-    ...     fitness = bits.sum(axis=1)
-    ...     search.tell(bits, fitness)
+    ...     rows = search.ask()
+    ...     fitness = rows.sum(axis=1)
+    ...     search.tell(rows, fitness)
     ...     best = max(best, fitness.max())
     >>> float(best)
     8.0
     """
+
+    State: ClassVar[type] = Snapshot
+    """The type of `state`: a dataclass of plain values, arrays, and further such dataclasses."""
+    state: Any = None
+    """Everything that changes, except the rows under way."""
 
     def __init__(self, algorithm: "Algorithm", space: Space | int, seed: int) -> None:
         self.algorithm = algorithm
@@ -98,7 +102,12 @@ class Search(ABC):
         self.seed = check_seed(seed)
         self.clock = Clock()
         """CPU time by phase; charging it is optional."""
-        self._batch = Batch(np.empty((0, self.space.length), dtype=np.uint8))
+        self._rows: Bits = np.empty((0, self.space.length), dtype=np.uint8)
+        """The rows under way; a repaired row takes the place of the one that was asked."""
+        self._told: Fitness | None = None
+        """Their fitness, NaN where it is missing; none while all of it is."""
+        self._left = 0
+        """How many of them are missing."""
 
     @abstractmethod
     def propose(self) -> Bits:
@@ -108,23 +117,23 @@ class Search(ABC):
         """
 
     @abstractmethod
-    def receive(self, bits: Bits, fitness: Fitness) -> None:
+    def receive(self, rows: Bits, fitness: Fitness) -> None:
         """Take the fitness of all proposed rows, in their order.
 
-        A row may differ from the proposed one if the user repaired it. If it raises, the rows can
-        be told again: change the state last.
+        A row may differ from the proposed one if the user repaired it. A row that failed or is not
+        feasible has -inf. If it raises, the rows can be told again: change the state last.
         """
 
-    @abstractmethod
-    def save(self) -> Snapshot:
-        """Return the state as plain facts and arrays."""
+    def inject(self, rows: Bits, fitness: Fitness) -> None:  # noqa: B027  # optional
+        """Take known solutions, which were never asked, such as initial ones; ignores them."""
 
-    @abstractmethod
-    def load(self, snapshot: Snapshot) -> None:
+    def save(self) -> Any:
+        """Return the state; a custom search without a typed state returns a `Snapshot`."""
+        return self.state
+
+    def load(self, state: Any) -> None:
         """Take over the state that `save` returned."""
-
-    def welcome(self, bits: Bits, fitness: Fitness) -> None:  # noqa: B027  # optional
-        """Take rows that were told and never asked, such as initial solutions; ignores them."""
+        self.state = state
 
     def status(self) -> Status:
         """Return what the search reports of itself."""
@@ -146,9 +155,11 @@ class Search(ABC):
         return None
 
     @property
-    def waiting(self) -> int:
-        """Number of rows that were asked and not yet told."""
-        return self._batch.missing
+    def missing(self) -> NDArray[np.intp]:
+        """Places, in the rows under way, of those that were not told yet."""
+        if self._told is None:
+            return np.arange(self._left)
+        return np.flatnonzero(np.isnan(self._told))
 
     def rng(self, part: str, number: int = 0) -> np.random.Generator:
         """Return the random generator of one part of the search, such as ("mutation", step)."""
@@ -159,59 +170,80 @@ class Search(ABC):
 
         Until all of them are told, `ask` returns those that are missing.
         """
-        if not self._batch.missing:
-            self._batch = Batch(self.propose())
-        batch = self._batch
-        untold = batch.missing == len(batch.bits)
-        return batch.bits.copy() if untold else batch.bits[batch.waiting]
+        if not self._left:
+            rows = self.propose()
+            self._rows, self._told, self._left = rows, None, len(rows)
+        return self._rows.copy() if self._told is None else self._rows[self.missing]
 
-    def tell(self, bits: ArrayLike, fitness: ArrayLike) -> None:
-        """Take the fitness of rows: of all that were asked, or in pieces and in any order.
+    def tell(
+        self, rows: ArrayLike, fitness: "ArrayLike | Told", places: ArrayLike | None = None
+    ) -> None:
+        """Take the fitness of rows that were asked, all of them or some.
 
-        Rows that were never asked are welcome as known solutions. If as many rows are told as are
-        waiting, they stand for the asked ones that are missing: told in their repaired form.
+        Parameters
+        ----------
+        rows : array of shape (rows, length)
+            The rows; one that was repaired may differ from the one that was asked.
+        fitness : array of shape (rows,), or Told
+            Their fitness, larger is better.
+        places : array of shape (rows,), optional
+            Which of the rows under way they are, numbers from `missing`; by default all that are
+            missing, in the order in which `ask` returns them.
 
         Raises
         ------
         ValueError
-            If rows or fitness are invalid, or a row of this batch was told already.
+            If rows, fitness or places are invalid, or a row was told already.
         """
-        asked_batch = self._batch
-        if asked_batch.is_whole(bits):  # all at once and in order, as a runner tells
-            told = Batch(asked_batch.bits, check_fitness(fitness, len(asked_batch.bits)), missing=0)
-            self.receive(told.bits, told.fitness)
-            self._batch = told
+        rows = check_bits(rows, self.space.length)
+        told = merit(fitness) if isinstance(fitness, Told) else check_fitness(fitness, len(rows))
+        if not len(rows):
             return
-        bits = check_bits(bits, self.space.length)
-        fitness = check_fitness(fitness, len(bits))
-        if not len(bits):
-            return
-        places = asked_batch.place(bits)
-        asked = places >= 0
-        batch = asked_batch.fill(places[asked], bits[asked], fitness[asked])
-        if asked_batch.missing and not batch.missing:
-            self.receive(batch.bits, batch.fitness)
-        self._batch = batch
-        if not asked.all():
-            self.welcome(bits[~asked], fitness[~asked])
+        if places is None and self._told is None and len(rows) == self._left:
+            rows, left = rows.copy(), 0  # all at once, as a runner usually does
+        else:
+            rows, told = self._fill(rows, told, places)
+            left = int(np.isnan(told).sum())
+        if not left:
+            self.receive(rows, told)
+        self._rows, self._told, self._left = rows, told if left else None, left
+
+    def _fill(self, rows: Bits, fitness: Fitness, places: ArrayLike | None) -> tuple[Bits, Fitness]:
+        """Return the rows under way, and their fitness, with these rows told."""
+        missing = self.missing
+        where = missing if places is None else np.asarray(places, dtype=np.intp)
+        if len(where) != len(rows):
+            expected = "as many as are missing" if places is None else "one place a row"
+            raise ValueError(f"{len(rows)} rows were told; expected {len(where)}, {expected}")
+        wrong = np.setdiff1d(where, missing)
+        if len(wrong):
+            raise ValueError(f"row {wrong[0]} was told already, or never asked; tell each row once")
+        whole, told = self._rows.copy(), self._list_told()
+        whole[where], told[where] = rows, fitness
+        return whole, told
+
+    def _list_told(self) -> Fitness:
+        """Return a copy of the fitness of the rows under way, NaN where it is missing."""
+        return np.full(self._left, np.nan) if self._told is None else self._told.copy()
 
     def snapshot(self) -> Snapshot:
         """Return the state with the identity of the search, for `Algorithm.restore`."""
-        snapshot = Snapshot({"of": _identify(self.algorithm, self.space, self.seed)})
-        snapshot.put("search", self.save_all())
-        return snapshot
+        of = _identify(self.algorithm, self.space, self.seed)
+        rows = self._rows if self._left else self._rows[:0]
+        facts = {"of": of, "state": encode(self.save())}
+        return Snapshot(facts, {"rows": rows, "told": self._list_told()})
 
-    def save_all(self) -> Snapshot:
-        """Return the state with the rows under way."""
-        snapshot = Snapshot({}, {"asked": self._batch.bits, "told": self._batch.fitness})
-        snapshot.put("state", self.save())
-        return snapshot
-
-    def load_all(self, snapshot: Snapshot) -> None:
-        """Take over what `save_all` returned."""
-        asked = snapshot.bits("asked", (None, self.space.length))
-        self._batch = Batch(asked, snapshot.array("told", "float64", (len(asked),), finite=True))
-        self.load(snapshot.get("state"))
+    def resume(self, snapshot: Snapshot) -> None:
+        """Continue from a snapshot of a search with the same settings."""
+        try:
+            state, rows = snapshot.facts["state"], snapshot.arrays["rows"]
+            told = snapshot.arrays["told"]
+        except KeyError as error:
+            raise CheckpointError(f"the snapshot has no {error}") from None
+        self.load(decode(self.State, state))
+        left = int(np.isnan(told).sum())
+        self._rows = check_bits(rows, self.space.length)
+        self._told, self._left = None if left == len(rows) else told, left
 
 
 @dataclass(frozen=True)
@@ -262,11 +294,8 @@ class Algorithm(Spec, ABC):
         if saved != expected:
             raise ValueError(f"the snapshot is of another search: {_differ(saved, expected)}")
         search = self.start(space, seed)
-        search.load_all(snapshot.get("search"))
+        search.resume(snapshot)
         return search
-
-    def compile(self) -> None:
-        """Compile the kernels that a search needs, so that no run is charged for it."""
 
     def with_population(self, population: int) -> "Algorithm":
         """Return the algorithm with another population size, for bisections and grids."""
@@ -292,17 +321,7 @@ def _differ(saved: object, expected: object, where: str = "") -> str:
     if not (isinstance(saved, dict) and isinstance(expected, dict)):
         return f"{where or 'it'} is {saved!r} there, {expected!r} here"
     for key in (*expected, *saved):
-        one, other = saved.get(key, _MISSING), expected.get(key, _MISSING)
-        if one != other:
-            return _differ(one, other, f"{where}.{key}" if where else str(key))
+        if saved.get(key) != expected.get(key):
+            inner = f"{where}.{key}" if where else str(key)
+            return _differ(saved.get(key), expected.get(key), inner)
     return "they are equal"
-
-
-class _Missing:
-    """Stands for a value that only one of two identities has."""
-
-    def __repr__(self) -> str:
-        return "missing"
-
-
-_MISSING = _Missing()

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.jit import jit
-from harmonium.state import Snapshot
 
 MAX_TIES = 0.05
 """Share of flips without effect beyond which a function counts as one with plateaus."""
@@ -34,12 +33,6 @@ class Evidence(NamedTuple):
 def start_evidence(length: int) -> Evidence:
     """Return evidence of nothing."""
     return Evidence(np.zeros((length, length), np.int8), np.zeros(2, np.int64))
-
-
-def read_evidence(snapshot: Snapshot, length: int) -> Evidence:
-    """Return a copy of the saved evidence, checked."""
-    pairs = snapshot.array("evidence/pairs", "int8", (length, length), least=AFFECTS)
-    return Evidence(pairs.copy(), snapshot.array("evidence/flips", "int64", (2,), least=0).copy())
 
 
 @jit

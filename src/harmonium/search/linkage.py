@@ -5,6 +5,8 @@ Clusters are merged by average linkage (Thierens 2010; Goldman and Punch 2014); 
 chains find the same tree in O(n²) (Murtagh 1983).
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +14,6 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
 from harmonium.jit import jit
-from harmonium.state import CheckpointError, Snapshot
 
 _ZERO_DISTANCE = 1e-7
 """Distances below are rounding of 0."""
@@ -30,15 +31,6 @@ class LinkageSets(NamedTuple):
     """Where each set begins, and where the last one ends: (sets + 1,)."""
 
 
-def read_sets(snapshot: Snapshot, number: int, length: int) -> LinkageSets:
-    """Return the saved sets of a level, checked: kernels do not check bounds."""
-    members = snapshot.array(f"members/{number}", "int64", (None,), below=length)
-    starts = snapshot.array(f"starts/{number}", "int64", (None,), below=len(members) + 1)
-    if not len(starts) or starts[0] or starts[-1] != len(members) or (np.diff(starts) < 1).any():
-        raise CheckpointError(f"its 'starts/{number}' does not divide the members into sets")
-    return LinkageSets(members, starts)
-
-
 def count_pairs(rows: Bits) -> Counts:
     """Return in how many rows two bits are both one."""
     wide = rows.astype(np.float32)
@@ -46,19 +38,23 @@ def count_pairs(rows: Bits) -> Counts:
     return counts
 
 
+@dataclass
 class Level:
     """Rows of one level, and what links their bits."""
 
-    def __init__(self, rows: Bits) -> None:
-        self.rows = rows
-        self.counts = count_pairs(rows)
-        self.sets: LinkageSets | None = None
-        """None until they are learned from the present rows."""
+    rows: Bits
+    sets: LinkageSets | None = None
+    """None until they are learned from the present rows."""
+
+    @cached_property
+    def counts(self) -> Counts:
+        """In how many rows two bits are both one."""
+        return count_pairs(self.rows)
 
     def add(self, rows: Bits) -> None:
         """Add rows."""
-        self.rows = np.concatenate([self.rows, rows])
         self.counts += count_pairs(rows)
+        self.rows = np.concatenate([self.rows, rows])
         self.sets = None
 
 

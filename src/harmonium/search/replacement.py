@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import count_ones, jit
 from harmonium.models import Replacement
-from harmonium.search.selection import Indices
-from harmonium.state import Snapshot
+
+Indices = NDArray[np.intp]
 
 
 class Population(NamedTuple):
@@ -19,12 +19,15 @@ class Population(NamedTuple):
     fitness: Fitness
 
     @property
-    def mean(self) -> float:
-        """The mean fitness, finite even where the sum is too large for a float."""
+    def mean(self) -> float | None:
+        """The mean fitness of the rows that have one, finite even where the sum is too large."""
+        usable = self.fitness[self.fitness > -np.inf]
+        if not len(usable):
+            return None
         with np.errstate(over="ignore"):
-            mean = self.fitness.mean()
+            mean = usable.mean()
             if not np.isfinite(mean):
-                mean = np.nan_to_num((self.fitness / len(self.fitness)).sum())
+                mean = np.nan_to_num((usable / len(usable)).sum())
         return float(mean)
 
     def take(self, rows: Indices) -> "Population":
@@ -36,14 +39,6 @@ class Population(NamedTuple):
         return Population(
             np.concatenate([self.bits, other.bits]), np.concatenate([self.fitness, other.fitness])
         )
-
-
-def read_population(
-    snapshot: Snapshot, bits: str, fitness: str, rows: int | None, length: int
-) -> Population:
-    """Return the population whose arrays have these names, checked."""
-    read = snapshot.bits(bits, (rows, length))
-    return Population(read, snapshot.array(fitness, "float64", (len(read),), finite=True))
 
 
 class Replace(Protocol):
@@ -100,7 +95,7 @@ def replace_restricted_and_prune(
     losers = rng.permutation(np.flatnonzero(~entered))
     ascending = np.sort(offspring.fitness)
     worst, median = ascending[0], ascending[len(ascending) // 2]
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN if half the offspring failed
         bound = worst - (median - worst) / 2
     order = np.argsort(renewed.fitness, kind="stable")
     replaced = order[renewed.fitness[order] < bound][: len(losers)]

@@ -4,6 +4,8 @@ Climbing changes one bit at a time, and mixing copies what other rows have. Wher
 must change together, as in a knapsack that is full, neither finds the next better row.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,60 +15,49 @@ from harmonium.search.evidence import AFFECTS, Evidence, has_plateaus
 from harmonium.search.moves import balance
 from harmonium.search.rules import Rules, turn
 from harmonium.search.walkers import Integers, Walkers, draw
-from harmonium.state import Snapshot
 
 FIRST_PATIENCE, LEAST_PATIENCE, MOST_PATIENCE = 2.0, 0.03, 8.0
 """Rows without a gain after which shaking ends, as multiples of the length: at first, at least and
 at most."""
 
 
+@dataclass
 class Champion:
     """The best solution, which is shaken; what that has brought decides how long it goes on."""
 
-    def __init__(self, length: int) -> None:
-        self.bits: Bits = np.zeros(length, dtype=np.uint8)
-        self.fitness = -np.inf
-        self._patience = FIRST_PATIENCE
-        self._failures = 0
-        self._gained = False
+    bits: Bits
+    fitness: float = -np.inf
+    patience: float = FIRST_PATIENCE
+    """Rows without a gain after which shaking ends, as a multiple of the length."""
+    failures: int = 0
+    """Rows without a gain so far."""
+    gained: bool = False
+    """Whether shaking has brought anything."""
 
     @property
     def exhausted(self) -> bool:
         """Whether shaking has failed so often that it ends."""
-        return self._failures >= max(1.0, self._patience * len(self.bits))
+        return self.failures >= max(1.0, self.patience * len(self.bits))
 
     def begin(self) -> None:
         """Begin to shake."""
-        self._failures, self._gained = 0, False
+        self.failures, self.gained = 0, False
 
     def receive(self, bits: Bits, fitness: Fitness) -> bool:
         """Become the best of these rows if it is not worse; return whether it is better."""
         best = int(fitness.argmax())
         better = bool(fitness[best] > self.fitness)
-        self._failures = 0 if better else self._failures + len(bits)
-        self._gained |= better
+        self.failures = 0 if better else self.failures + len(bits)
+        self.gained |= better
         if fitness[best] >= self.fitness:
             self.bits, self.fitness = bits[best].copy(), float(fitness[best])
         return better
 
     def end(self) -> bool:
         """End shaking, with more patience next time if it has paid; return whether it has."""
-        factor = 2.0 if self._gained else 0.5
-        self._patience = min(max(self._patience * factor, LEAST_PATIENCE), MOST_PATIENCE)
-        return self._gained
-
-    def save(self) -> Snapshot:
-        """Return the state."""
-        facts = {"failures": self._failures, "gained": self._gained, "patience": self._patience}
-        return Snapshot(facts, {"bits": self.bits, "fitness": np.array(self.fitness)})
-
-    def load(self, snapshot: Snapshot) -> None:
-        """Take over the state that `save` returned."""
-        self.bits = snapshot.bits("bits", (len(self.bits),))
-        self.fitness = float(snapshot.array("fitness", "float64", ()))
-        self._failures = snapshot.fact("failures", int, least=0)
-        self._gained = snapshot.fact("gained", bool)
-        self._patience = snapshot.fact("patience", float, least=0)
+        factor = 2.0 if self.gained else 0.5
+        self.patience = min(max(self.patience * factor, LEAST_PATIENCE), MOST_PATIENCE)
+        return self.gained
 
 
 @jit

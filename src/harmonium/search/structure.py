@@ -15,10 +15,10 @@ from harmonium.arrays import Bits, Fitness
 from harmonium.jit import one_blas_thread
 from harmonium.learn import Polynomial, Scout, anneal, eliminate
 from harmonium.search.base import Learned
-from harmonium.search.pyramid import Pyramid, PyramidSearch
+from harmonium.search.pyramid import Pyramid, PyramidSearch, PyramidState
 from harmonium.search.values import ValueSearch
 from harmonium.space import Space, as_space
-from harmonium.state import Snapshot
+from harmonium.state import Snapshot, decode, encode
 
 SOLVE, GUESS = (20, 300_000_000), (2, 500_000)
 """Descents that end at the best value of a learned function, after which it is taken for the
@@ -59,6 +59,8 @@ class Structure(Pyramid):
 class StructureSearch(PyramidSearch):
     """A running pyramid with a scout."""
 
+    State = Snapshot  # type: ignore[assignment]
+
     def __init__(self, pyramid: Structure, space: Space | int, seed: int) -> None:
         super().__init__(pyramid, space, seed)
         self.scout = Scout(self.space, self.seed)
@@ -88,12 +90,12 @@ class StructureSearch(PyramidSearch):
     def propose(self) -> Bits:
         """Return rows of the scout while it wants any, otherwise those of the pyramid."""
         scout = self.scout
-        if scout.stage == "watch" and self.round > 1:
+        if scout.stage == "watch" and self.state.round > 1:
             scout.begin()
         if scout.stage == "fit":
             with self.clock.charge("building"), one_blas_thread():
                 scout.fit(self.clock.check)
-        if scout.stage == "known" and not self._proven and self.round >= self._next_solve:
+        if scout.stage == "known" and not self._proven and self.state.round >= self._next_solve:
             scout.stage, scout.candidate = "check", None
         if scout.stage == "check" and scout.candidate is None and scout.function is not None:
             with self.clock.charge("building"):
@@ -112,9 +114,9 @@ class StructureSearch(PyramidSearch):
         with self.clock.charge("building"):
             scout.receive(bits, fitness)
         if stage == "check":
-            self.welcome(bits, fitness)
-        elif stage == "blocks" != scout.stage and scout.blocks.value > self._champion.fitness:
-            self.welcome(scout.blocks.row[None], np.array([scout.blocks.value]))
+            self.inject(bits, fitness)
+        elif stage == "blocks" != scout.stage and scout.blocks.value > self.state.champion.fitness:
+            self.inject(scout.blocks.row[None], np.array([scout.blocks.value]))
 
     def _solve(self, function: Polynomial) -> Bits:
         """Return the best row of a learned function, as far as it can be found."""
@@ -127,7 +129,7 @@ class StructureSearch(PyramidSearch):
             rng = self.rng("solve", self._solved)
             best, self._found = self._anneal(function, rng, *SOLVE)
         self._solved += 1
-        self._next_solve = self.round + 2**self._solved
+        self._next_solve = self.state.round + 2**self._solved
         return best
 
     def _anneal(
@@ -138,30 +140,25 @@ class StructureSearch(PyramidSearch):
 
     def save(self) -> Snapshot:
         """Return the state of the pyramid and of the scout."""
-        snapshot = super().save()
-        snapshot.facts |= {
-            "scouting": self._scouting,
-            "solved": self._solved,
-            "proven": self._proven,
-            "found": self._found,
-            "next_solve": self._next_solve,
-        }
+        snapshot = Snapshot(
+            {
+                "pyramid": encode(self.state),
+                "scouting": self._scouting,
+                "solved": self._solved,
+                "proven": self._proven,
+                "found": self._found,
+                "next_solve": self._next_solve,
+            }
+        )
         snapshot.put("scout", self.scout.save())
         return snapshot
 
-    def load(self, snapshot: Snapshot) -> None:
+    def load(self, snapshot: Snapshot) -> None:  # type: ignore[override]
         """Take over the state that `save` returned."""
+        super().load(decode(PyramidState, snapshot.facts["pyramid"]))
         self._scouting = snapshot.fact("scouting", bool)
         self.scout.load(snapshot.get("scout"))
-        super().load(snapshot)
         self._solved = snapshot.fact("solved", int, least=0)
         self._proven = snapshot.fact("proven", bool)
         self._found = snapshot.fact("found", bool)
         self._next_solve = snapshot.fact("next_solve", int, least=0)
-
-    def _check_asked(self, active: int) -> None:
-        """Rows of the scout are counted where a wrong number would not be noticed later."""
-        if self._scouting and self.scout.stage in ("order", "probe", "blocks"):
-            super()._check_asked(len(self.scout.propose()))
-        elif not self._scouting:
-            super()._check_asked(active)

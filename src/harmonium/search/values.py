@@ -7,13 +7,15 @@ from harmonium.arrays import Bits, Fitness
 from harmonium.jit import one_blas_thread
 from harmonium.learn import ValueScout
 from harmonium.search.base import Learned
-from harmonium.search.pyramid import Pyramid, PyramidSearch
+from harmonium.search.pyramid import Pyramid, PyramidSearch, PyramidState
 from harmonium.space import Space
-from harmonium.state import Snapshot
+from harmonium.state import Snapshot, decode, encode
 
 
 class ValueSearch(PyramidSearch):
     """A running pyramid that begins when a value scout has ended; it starts from the best rows."""
+
+    State = Snapshot  # type: ignore[assignment]
 
     def __init__(self, pyramid: Pyramid, space: Space | int, seed: int) -> None:
         super().__init__(pyramid, space, seed)
@@ -39,9 +41,9 @@ class ValueSearch(PyramidSearch):
         pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
         return np.unique(np.concatenate([super().pairs, pairs]), axis=0)
 
-    def welcome(self, bits: Bits, fitness: Fitness) -> None:
+    def inject(self, bits: Bits, fitness: Fitness) -> None:
         """Keep known solutions, for the pyramid and for the scout."""
-        super().welcome(bits, fitness)
+        super().inject(bits, fitness)
         self.scout.see(bits, fitness)
 
     def propose(self) -> Bits:
@@ -62,24 +64,16 @@ class ValueSearch(PyramidSearch):
         if not self.scout.asking and self.scout.rows.count:
             rows = self.scout.rows
             best = rows.fitness.argmax()
-            super().welcome(rows.bits[best : best + 1], rows.fitness[best : best + 1])
+            super().inject(rows.bits[best : best + 1], rows.fitness[best : best + 1])
 
     def save(self) -> Snapshot:
         """Return the state of the pyramid and of the scout."""
-        snapshot = super().save()
-        snapshot.facts["scouting"] = self._scouting
+        snapshot = Snapshot({"pyramid": encode(self.state), "scouting": self._scouting})
         snapshot.put("scout", self.scout.save())
         return snapshot
 
-    def load(self, snapshot: Snapshot) -> None:
+    def load(self, snapshot: Snapshot) -> None:  # type: ignore[override]
         """Take over the state that `save` returned."""
+        super().load(decode(PyramidState, snapshot.facts["pyramid"]))
         self._scouting = snapshot.fact("scouting", bool)
         self.scout.load(snapshot.get("scout"))
-        super().load(snapshot)
-
-    def _check_asked(self, active: int) -> None:
-        """Rows of the scout are counted where a wrong number would not be noticed later."""
-        if self._scouting and self.scout.stage in ("order", "probe"):
-            super()._check_asked(len(self.scout.propose()))
-        elif not self._scouting:
-            super()._check_asked(active)

@@ -19,7 +19,6 @@ from harmonium.search.evidence import (
     has_plateaus,
 )
 from harmonium.search.rules import Rules
-from harmonium.state import Snapshot
 
 _MOST_EVIDENCE = 100
 
@@ -89,31 +88,6 @@ def start_walkers(
     )
 
 
-def read_walkers(snapshot: Snapshot, length: int, choices: int | None) -> Walkers:
-    """Return copies of the saved walkers, checked: kernels do not check bounds.
-
-    `choices` is the number of bits or sets among which they choose, if they still do.
-    """
-    count, width = snapshot.array("walkers/order", "int64", (None, None)).shape
-    wide, bits = (count, length), (count, MAX_VERSIONS_PER_BIT * length)
-    walkers = Walkers(
-        bits=snapshot.bits("walkers/bits", wide),
-        fitness=snapshot.array("walkers/fitness", "float64", (count,)),
-        candidates=snapshot.bits("walkers/candidates", wide),
-        active=snapshot.array("walkers/active", "bool", (count,)),
-        order=snapshot.array("walkers/order", "int64", (count, width), below=choices),
-        place=snapshot.array("walkers/place", "int64", (count,), below=width + 1),
-        idle=snapshot.array("walkers/idle", "int64", (count,), least=0),
-        version=snapshot.array("walkers/version", "int64", (count,), below=2**62),
-        tried=snapshot.array("walkers/tried", "int64", wide, least=-1),
-        flipped=snapshot.array("walkers/flipped", "int64", (count,), below=length, least=-1),
-        deltas=snapshot.array("walkers/deltas", "float64", wide),
-        changes=snapshot.array("walkers/changes", "int64", bits, below=length, least=-1),
-        draws=snapshot.array("walkers/draws", "uint64", (count,)),
-    )
-    return Walkers._make(array.copy() for array in walkers)
-
-
 @jit
 def draw(walkers: Walkers, walker: int, below: int) -> int:
     """Return a random integer from 0 to below - 1 (splitmix64)."""
@@ -162,6 +136,8 @@ def _note_effect(
     evidence.flips[1] += delta == 0.0
     if tried < 0 or tried == version or version > walkers.changes.shape[1]:
         return
+    if not (np.isfinite(delta) and np.isfinite(walkers.deltas[walker, bit])):
+        return  # of rows that cannot be used
     scale = 1.0 + abs(walkers.fitness[walker])
     same = abs(delta - walkers.deltas[walker, bit]) <= SAME_EFFECT * scale
     variable, changes = rules.variable[bit], walkers.changes[walker, tried:version]
@@ -186,7 +162,8 @@ def accept(walkers: Walkers, evidence: Evidence, values: Fitness, rules: Rules) 
         if not walkers.active[walker]:
             continue
         bit, version = walkers.flipped[walker], walkers.version[walker]
-        delta = values[number] - walkers.fitness[walker]
+        unusable = values[number] == -np.inf
+        delta = -np.inf if unusable else values[number] - walkers.fitness[walker]
         if bit >= 0:
             _note_effect(walkers, evidence, walker, bit, delta, rules)
             walkers.deltas[walker, bit] = delta
