@@ -13,17 +13,11 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits
 from harmonium.problems import NK, PROBLEMS, FileProblem, Ising, MaxSat, load
-from harmonium.problems.formats import (
-    Format,
-    Items,
-    Landscape,
-    Pairs,
-    write_cnf,
-    write_ising,
-    write_knapsack,
-    write_nk,
-    write_qubo,
-)
+from harmonium.problems.formats.cnf import write_cnf
+from harmonium.problems.formats.nk import Landscape, write_nk
+from harmonium.problems.formats.orlib import Items, write_knapsack
+from harmonium.problems.formats.pairs import Pairs, write_ising, write_qubo
+from harmonium.problems.formats.reader import Format
 from harmonium.specs import Length, Spec, SpecError, make
 from harmonium.system import write_atomically
 

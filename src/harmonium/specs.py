@@ -18,10 +18,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, TypeGuard, TypeVar, get_type_hints
 
 import msgspec
 import numpy as np
@@ -250,12 +250,8 @@ def _describe(info: inspect.Type) -> str:
         return noun + _describe_bounds(info)
     if isinstance(info, inspect.DataclassType):
         return f"a {info.cls.__name__.lower()}"
-    plain = {
-        inspect.BoolType: "true or false",
-        inspect.NoneType: "none",
-        inspect.StrType: "a text",
-    }
-    return plain.get(type(info), type(info).__name__)
+    plain = {"BoolType": "true or false", "NoneType": "none", "StrType": "a text"}
+    return plain.get(type(info).__name__, type(info).__name__)
 
 
 def _describe_bounds(info: inspect.IntType | inspect.FloatType) -> str:
@@ -271,18 +267,13 @@ def _description(annotation: Any) -> str:
     return ""
 
 
+@cache  # reading them takes longer than making a spec
 def _annotations(cls: type[Spec]) -> Mapping[str, Any]:
     """Return the annotation of each field; a subclass may change a default, not the annotation."""
-    if cls not in _known_annotations:
-        hints: dict[str, Any] = {}
-        for base in reversed(cls.__mro__):
-            for field, hint in get_type_hints(base, include_extras=True).items():
-                hints.setdefault(field, hint)
-        _known_annotations[cls] = {field.name: hints[field.name] for field in fields(cls)}
-    return _known_annotations[cls]
-
-
-_known_annotations: dict[type, Mapping[str, Any]] = {}  # reading them takes longer than a spec
+    hints: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        hints = get_type_hints(base, include_extras=True) | hints
+    return {field.name: hints[field.name] for field in fields(cls)}
 
 
 Wrap = Callable[[str, Callable[..., Any], Mapping[str, Any]], S]
@@ -391,17 +382,15 @@ class Registry(Generic[S]):
             raise SpecError(f"unknown {self.kind} {name!r}; known: {known}, or module:name")
         return find_object(name)
 
-    def _is_class(self, found: Any) -> bool:
+    def _is_class(self, found: Any) -> TypeGuard[type[S]]:
         return isinstance(found, type) and issubclass(found, self._base)
 
     def _check_class(self, name: str, found: Any) -> type[S]:
-        if not self._is_class(found):
-            base, article = self._base.__name__, "an" if self.kind[0] in "aeiou" else "a"
-            raise SpecError(
-                f"{name}: is not {article} {self.kind}; expected a subclass of harmonium.{base}"
-            )
-        cls: type[S] = found
-        return cls
+        if self._is_class(found):
+            return found
+        kind = f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
+        base = self._base.__name__
+        raise SpecError(f"{name}: is not {kind}; expected a subclass of harmonium.{base}")
 
 
 def check_findable(registry: Registry[Any], spec: Spec) -> None:
@@ -486,13 +475,10 @@ def _import_user_module(name: str) -> ModuleType:
     return module
 
 
+@cache  # as the file was when the class was first described
 def read_source(cls: type) -> str:
     """Return the SHA-256 of the source of a class; empty for the classes of harmonium."""
-    if ":" not in identify(cls):
-        return ""
-    if cls not in _class_hashes:
-        _class_hashes[cls] = hash_source(sys.modules[cls.__module__])
-    return _class_hashes[cls]
+    return hash_source(sys.modules[cls.__module__]) if ":" in identify(cls) else ""
 
 
 def hash_source(module: ModuleType) -> str:
@@ -508,7 +494,6 @@ def hash_source(module: ModuleType) -> str:
     return digest
 
 
-_class_hashes: dict[type, str] = {}  # as the file was when the class was first described
 _module_hashes: dict[str, tuple[ModuleType, str]] = {}
 
 
@@ -549,14 +534,14 @@ def _list_imports(text: bytes, name: str, is_package: bool) -> frozenset[str]:
     except (SyntaxError, ValueError, RecursionError):  # importing it raises
         return frozenset()
     names: set[str] = set()
-    parts = name.split(".") if is_package else name.split(".")[:-1]
+    package = name if is_package else name.rpartition(".")[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = parts[: len(parts) - node.level + 1] if node.level else []
-            base = [*above, *([node.module] if node.module else [])]
-            names.update(".".join([*base, alias.name]) for alias in node.names)
+            above = package.split(".")[: -node.level + 1 or None] if node.level else []
+            parts = [*above, *filter(None, [node.module])]
+            names.update(".".join([*parts, alias.name]) for alias in node.names)
     return frozenset(names)
 
 

@@ -190,7 +190,8 @@ class Repaired:
         return repaired
 
     def __call__(self, bits: Bits) -> Fitness:
-        return self.repair(bits).sum(axis=1).astype(np.float64)
+        ones: Fitness = self.repair(bits).sum(axis=1).astype(np.float64)
+        return ones
 
 
 def test_results_have_the_rows_that_a_problem_repairs() -> None:

@@ -23,8 +23,8 @@ def count_ones(problem: OneMax, row: list[int]) -> float:
     return sum(row)
 
 
-def sum_traps(problem: Trap, row: list[int]) -> float:
-    total, (attractor, optimum) = 0, problem.patterns
+def sum_traps(problem: Trap, bits: list[int]) -> float:
+    total, row, (attractor, optimum) = 0, np.array(bits), problem.patterns
     for start in range(0, problem.length, problem.order):
         block = slice(start, start + problem.order)
         distance = int((row[block] != attractor[block]).sum())

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harmonium.problems.formats import FORMATS
+from harmonium.problems.formats.reader import FORMATS
 from harmonium.specs import SpecError
 from harmonium.studies.engines import ENGINES
 from harmonium.system import find_missing, missing_error

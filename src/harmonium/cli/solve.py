@@ -11,7 +11,7 @@ from harmonium.cli.logs import LogsOption, check_folder, write_results
 from harmonium.cli.results import print_json, print_results
 from harmonium.cli.terminal import complain, messages, output, plain_errors
 from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
-from harmonium.problems.formats import SUFFIXES
+from harmonium.problems.formats.reader import SUFFIXES
 from harmonium.progress import Progress
 from harmonium.runs import Result, Runner, Stop, compile_kernels, default_stop, run
 from harmonium.search import ALGORITHMS, EDA, Algorithm, Structure

@@ -111,23 +111,21 @@ class ArrayProblem(ABC):
     ----------
     length : int
         Number of bits.
-    optimum : float, optional
-        Largest possible fitness, if it is known.
+    optimum, bound : float, optional
+        Largest possible fitness, and a fitness that no row exceeds, if they are known.
     """
 
-    def __init__(self, length: int, optimum: float | None = None) -> None:
+    def __init__(
+        self, length: int, optimum: float | None = None, bound: float | None = None
+    ) -> None:
         self.length = length
+        self.bound = bound
         self._optimum = optimum
 
     @property
     def optimum(self) -> float | None:
         """Largest possible fitness, or none if it is not known."""
         return self._optimum
-
-    @property
-    def bound(self) -> float | None:
-        """A fitness that no row exceeds, perhaps none reaches; none if it is not known."""
-        return None
 
     @property
     @abstractmethod
@@ -154,9 +152,10 @@ def list_groups(starts: Indices, members: NDArray[np.integer]) -> Blocks:
     return tuple(dict.fromkeys(tuple(group) for group in groups if len(group) > 1))
 
 
-def list_pairs(first: Indices, second: Indices) -> Blocks:
-    """Return pairs as groups."""
-    return tuple(zip(first.tolist(), second.tolist(), strict=True))
+def list_pairs(first: Indices, second: Indices, weights: Reals) -> Blocks:
+    """Return the pairs whose weight is not zero as groups."""
+    some = weights != 0
+    return tuple(zip(first[some].tolist(), second[some].tolist(), strict=True))
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,11 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.problems.base import ArrayProblem, Blocks, ProblemSpec
-from harmonium.problems.formats import (
-    Format,
-    Reader,
-    detect_format,
-    read_formula,
-    read_ising,
-    read_knapsack,
-    read_maxcut,
-    read_nk,
-    read_qubo,
-    read_setcover,
-)
+from harmonium.problems.formats.cnf import read_formula
+from harmonium.problems.formats.nk import read_nk
+from harmonium.problems.formats.orlib import read_knapsack, read_setcover
+from harmonium.problems.formats.pairs import read_ising, read_maxcut, read_qubo
+from harmonium.problems.formats.reader import Format, Reader, detect_format
 from harmonium.problems.ising import SpinGlass
 from harmonium.problems.nk import TabledNK
 from harmonium.problems.packing import Infeasible, Knapsack, SetCover

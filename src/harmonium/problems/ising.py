@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.base import ArrayProblem, Blocks, ProblemSpec, list_pairs
-from harmonium.problems.formats import Pairs
+from harmonium.problems.formats.pairs import Pairs
 from harmonium.problems.quadratic import sum_different, sum_single
 from harmonium.specs import Length
 
@@ -120,21 +120,15 @@ class SpinGlass(ArrayProblem):
     """
 
     def __init__(self, pairs: Pairs) -> None:
-        super().__init__(pairs.length, pairs.optimum)
+        bound = float(np.abs(pairs.weights).sum() + np.abs(pairs.single_weights).sum())
+        super().__init__(pairs.length, pairs.optimum, bound)
         self._pairs = pairs
         self._total = float(pairs.weights.sum() - pairs.single_weights.sum())
 
     @property
-    def bound(self) -> float:
-        """The sum of all couplings and fields without their signs."""
-        pairs = self._pairs
-        return float(np.abs(pairs.weights).sum() + np.abs(pairs.single_weights).sum())
-
-    @property
     def structure(self) -> Blocks:
         """The pairs whose coupling is not zero."""
-        some = self._pairs.weights != 0
-        return list_pairs(self._pairs.first[some], self._pairs.second[some])
+        return list_pairs(self._pairs.first, self._pairs.second, self._pairs.weights)
 
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the negated energy of each row."""

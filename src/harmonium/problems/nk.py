@@ -13,7 +13,7 @@ from msgspec import Meta
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.base import ArrayProblem, Blocks, Indices, ProblemSpec, Reals
-from harmonium.problems.formats import Landscape
+from harmonium.problems.formats.nk import Landscape
 
 MAX_NODES: Final = 200_000_000
 """Limit of branch and bound (about 10 s); beyond it the optimum is unknown.
@@ -110,18 +110,14 @@ class TabledNK(ArrayProblem):
     """
 
     def __init__(self, landscape: Landscape) -> None:
-        super().__init__(len(landscape.groups), landscape.optimum)
+        bound = float(landscape.tables.max(axis=1).sum())
+        super().__init__(len(landscape.groups), landscape.optimum, bound)
         self.landscape = landscape
 
     @property
     def optimum(self) -> float | None:
         """The optimum as stated; otherwise from an exact search, or none if it is too long."""
         return self._solved if self._optimum is None else self._optimum
-
-    @property
-    def bound(self) -> float:
-        """The sum of the largest entries of all tables."""
-        return float(self.landscape.tables.max(axis=1).sum())
 
     @property
     def structure(self) -> Blocks:
@@ -282,13 +278,10 @@ def _search_locally(
         while improved:
             improved = False
             for variable in range(length):
-                before = _total(
-                    current, groups, tables, readers[first[variable] : first[variable + 1]]
-                )
+                mine = readers[first[variable] : first[variable + 1]]
+                before = _total(current, groups, tables, mine)
                 current[variable] ^= 1
-                after = _total(
-                    current, groups, tables, readers[first[variable] : first[variable + 1]]
-                )
+                after = _total(current, groups, tables, mine)
                 if after > before + 1e-12:
                     improved = True
                 else:

@@ -7,7 +7,7 @@ import numpy as np
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.base import ArrayProblem, Blocks, Indices, Reals, list_groups
-from harmonium.problems.formats import Cover, Items
+from harmonium.problems.formats.orlib import Cover, Items
 from harmonium.problems.quadratic import sum_chosen
 
 Infeasible = Literal["penalty", "repair"]
@@ -28,7 +28,7 @@ class Knapsack(ArrayProblem):
     """
 
     def __init__(self, items: Items, infeasible: Infeasible = "repair") -> None:
-        super().__init__(len(items.values), items.optimum)
+        super().__init__(len(items.values), items.optimum, float(items.values.clip(min=0).sum()))
         self.items = items
         self.infeasible = infeasible
         self._limits = items.capacities * (1 + 1e-9)  # sums of floats come in any order
@@ -39,11 +39,6 @@ class Knapsack(ArrayProblem):
         least = np.min(items.values, where=items.values > 0, initial=np.inf)
         self._losses = np.maximum(items.values, least if np.isfinite(least) else 1.0)
         self._by_item = np.ascontiguousarray(items.weights.T)
-
-    @property
-    def bound(self) -> float:
-        """The value of all items."""
-        return float(self.items.values.clip(min=0).sum())
 
     @property
     def structure(self) -> Blocks:

@@ -7,7 +7,7 @@ import numpy as np
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.base import ArrayProblem, Blocks, Indices, Reals, list_pairs
-from harmonium.problems.formats import Pairs
+from harmonium.problems.formats.pairs import Pairs
 
 
 class Qubo(ArrayProblem):
@@ -22,22 +22,17 @@ class Qubo(ArrayProblem):
     """
 
     def __init__(self, pairs: Pairs, sense: Literal["max", "min"] = "max") -> None:
-        super().__init__(pairs.length, pairs.optimum if sense == "max" else None)
         sign = 1.0 if sense == "max" else -1.0
         self._pairs = pairs
         self._double = 2 * sign * pairs.weights
         self._single = sign * pairs.single_weights
-
-    @property
-    def bound(self) -> float:
-        """The sum of all positive entries."""
-        return float(self._double.clip(min=0).sum() + self._single.clip(min=0).sum())
+        bound = float(self._double.clip(min=0).sum() + self._single.clip(min=0).sum())
+        super().__init__(pairs.length, pairs.optimum if sense == "max" else None, bound)
 
     @property
     def structure(self) -> Blocks:
         """The pairs with an entry that is not zero."""
-        some = self._pairs.weights != 0
-        return list_pairs(self._pairs.first[some], self._pairs.second[some])
+        return list_pairs(self._pairs.first, self._pairs.second, self._pairs.weights)
 
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the value of each row."""
@@ -50,19 +45,13 @@ class MaxCut(ArrayProblem):
     """The weight of the edges whose ends have different bits."""
 
     def __init__(self, pairs: Pairs) -> None:
-        super().__init__(pairs.length, pairs.optimum)
+        super().__init__(pairs.length, pairs.optimum, float(pairs.weights.clip(min=0).sum()))
         self._pairs = pairs
-
-    @property
-    def bound(self) -> float:
-        """The weight of all edges with a positive one."""
-        return float(self._pairs.weights.clip(min=0).sum())
 
     @property
     def structure(self) -> Blocks:
         """The edges whose weight is not zero."""
-        some = self._pairs.weights != 0
-        return list_pairs(self._pairs.first[some], self._pairs.second[some])
+        return list_pairs(self._pairs.first, self._pairs.second, self._pairs.weights)
 
     def evaluate(self, bits: Bits) -> Fitness:
         """Return the weight of the cut of each row."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.base import ArrayProblem, Blocks, Indices, ProblemSpec, Reals, list_groups
-from harmonium.problems.formats import Formula
+from harmonium.problems.formats.cnf import Formula
 
 _ALL_ROWS = np.uint64(2**64 - 1)
 _ONE = np.uint64(1)
@@ -104,16 +104,11 @@ class Sat(ArrayProblem):
     """
 
     def __init__(self, formula: Formula) -> None:
-        super().__init__(formula.length, formula.optimum)
-        self.formula = formula
         hard = np.isinf(formula.weights)
         self._total = float(formula.weights[~hard].sum())
+        super().__init__(formula.length, formula.optimum, bound=self._total)
+        self.formula = formula
         self._losses = np.where(hard, self._total + 1, formula.weights)
-
-    @property
-    def bound(self) -> float:
-        """The weight of all soft clauses."""
-        return self._total
 
     @property
     def structure(self) -> Blocks:

@@ -24,26 +24,16 @@ Format = Literal["cnf", "qubo", "ising", "maxcut", "nk", "knapsack", "setcover"]
 
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
 
-SUFFIXES: Final[dict[str, Format]] = {
-    ".cnf": "cnf",
-    ".wcnf": "cnf",
-    ".dimacs": "cnf",
-    ".qubo": "qubo",
-    ".sparse": "qubo",
-    ".bq": "qubo",
-    ".ising": "ising",
-    ".mc": "maxcut",
-    ".rud": "maxcut",
-    ".rudy": "maxcut",
-    ".gset": "maxcut",
-    ".maxcut": "maxcut",
-    ".nk": "nk",
-    ".knapsack": "knapsack",
-    ".mknap": "knapsack",
-    ".kp": "knapsack",
-    ".scp": "setcover",
-    ".setcover": "setcover",
+_ENDINGS: Final[dict[Format, str]] = {
+    "cnf": ".cnf .wcnf .dimacs",
+    "qubo": ".qubo .sparse .bq",
+    "ising": ".ising",
+    "maxcut": ".mc .rud .rudy .gset .maxcut",
+    "nk": ".nk",
+    "knapsack": ".knapsack .mknap .kp",
+    "setcover": ".scp .setcover",
 }
+SUFFIXES: Final = {end: form for form, ends in _ENDINGS.items() for end in ends.split()}
 """The format of each suffix."""
 
 _NAMES: Final[tuple[tuple[str, Format], ...]] = (
