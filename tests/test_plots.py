@@ -7,7 +7,8 @@ import pytest
 import vl_convert
 
 from harmonium import plots
-from harmonium.reports.performance_charts import MAX_STEPS
+from harmonium.reports.performance import MAX_STEPS, show_performance, tabulate_erts
+from harmonium.reports.theme import style_algorithms
 from harmonium.studies import Trajectory
 from tests.test_architecture import MODULES, unit_of
 
@@ -18,26 +19,13 @@ B = [(1, 0.0), (10, 5.0), (60, 8.0)]
 def make_run(
     name: str, improvements: list[tuple[int, float]], evaluations: int, size: int = 10, **rest: Any
 ) -> Trajectory:
-    fields = {"instance": None, "seed": 1, "optimum": 10.0, **rest}
-    return Trajectory(
-        family="trap:order=5",
-        size=size,
-        name=name,
-        evaluations=evaluations,
-        improvements=improvements,
-        **fields,
-    )
+    fields: dict[str, Any] = {"instance": None, "seed": 1, "optimum": 10.0, **rest}
+    fields |= {"size": size, "name": name, "evaluations": evaluations}
+    return Trajectory(family="trap:order=5", improvements=improvements, **fields)
 
 
 RUNS = [make_run("rbm", A, 24), make_run("boa", B, 100)]
 TWO_SIZES = [*RUNS, make_run("rbm", A, 30, size=20), make_run("boa", B, 90, size=20)]
-
-PLOTS = [
-    plots.plot_ecdf,
-    plots.plot_ert,
-    plots.plot_fixed_budget,
-    plots.plot_performance_profile,
-]
 
 
 def read_lines(spec: dict[str, Any], field: str, value: str) -> dict[str, list[tuple[Any, Any]]]:
@@ -50,22 +38,22 @@ def read_lines(spec: dict[str, Any], field: str, value: str) -> dict[str, list[t
 
 
 def list_titles(spec: dict[str, Any]) -> tuple[str, str]:
-    layer = spec.get("layer", [spec])[0]
-    return layer["encoding"]["x"]["title"], layer["encoding"]["y"]["title"]
+    encoding = spec["layer"][0]["encoding"]
+    return encoding["x"]["title"], encoding["y"]["title"]
 
 
-@pytest.mark.parametrize("plot", PLOTS)
-def test_every_plot_is_a_valid_picture(plot: Any) -> None:
-    svg = vl_convert.vegalite_to_svg(plot(TWO_SIZES).to_dict())  # checked against the schema
+@pytest.mark.parametrize("plot", [plots.plot_ecdf, plots.plot_ert])
+def test_every_plot_is_a_valid_picture(plot: Any, tmp_path: Path) -> None:
+    spec = plot(TWO_SIZES).to_dict()  # checked against the schema
+    titles = [panel["title"]["text"] for panel in spec["concat"]]
+    assert titles == ["(a) 5-traps, n = 10", "(b) 5-traps, n = 20"]
+    svg = vl_convert.vegalite_to_svg(spec)
     assert "rbm" in svg
     assert "boa" in svg
     assert "NaN" not in svg
     assert "Infinity" not in svg
-
-
-def test_a_chart_is_saved(tmp_path: Path) -> None:
-    plots.plot_ert(RUNS).save(tmp_path / "ert.png")
-    assert (tmp_path / "ert.png").read_bytes().startswith(b"\x89PNG")
+    plot(RUNS).save(tmp_path / "one.png")
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_an_ecdf_is_drawn_step_by_step() -> None:
@@ -102,29 +90,6 @@ def test_targets_of_several_instances_are_shares() -> None:
     assert list_titles(spec)[0] == "target, share of the range of f(x)"
 
 
-def test_fixed_budgets_are_medians_and_quartiles() -> None:
-    runs = [make_run("rbm", A, 24), make_run("rbm", B, 100, seed=2)]
-    spec = plots.plot_fixed_budget(runs).to_dict()
-    line = dict(read_lines(spec, "evaluations", "median")["rbm"])
-    assert (line[1], line[100]) == (1.0, 9.0)
-    assert dict(read_lines(spec, "evaluations", "low")["rbm"])[100] == 8.5
-    assert list_titles(spec) == ("function evaluations", "best-so-far f(x)")
-
-
-def test_profiles_are_drawn_from_ratio_one() -> None:
-    spec = plots.plot_performance_profile(TWO_SIZES, 0.5).to_dict()
-    lines = read_lines(spec, "ratio", "share")
-    assert lines["rbm"] == [(1, 1), (2.75, 1)]  # 4 evaluations on both sizes
-    assert lines["boa"] == [(1, 0), (2.5, 1), (2.75, 1)]  # 10
-    assert list_titles(spec) == ("performance ratio τ", "proportion of problems ρ(τ)")
-
-
-def test_sizes_are_panels_with_letters() -> None:
-    spec = plots.plot_ecdf(TWO_SIZES).to_dict()
-    titles = [panel["title"]["text"] for panel in spec["concat"]]
-    assert titles == ["(a) 5-traps, n = 10", "(b) 5-traps, n = 20"]
-
-
 def test_populations_of_a_grid_have_looks_of_their_own() -> None:
     runs = [make_run("rbm", A, 24, given=64), make_run("rbm", B, 100, given=128)]
     spec = plots.plot_ecdf(runs).to_dict()
@@ -133,16 +98,42 @@ def test_populations_of_a_grid_have_looks_of_their_own() -> None:
     assert len({str(colour) for colour in scale["range"]}) == 2
 
 
+def test_the_table_of_targets_has_erts_with_the_runs_that_reach_them() -> None:
+    solved = [
+        make_run("rbm", [(1, 0.0), (10, 5.0), (at, 10.0)], 500, seed=at)
+        for at in (100, 200, 300, 400)
+    ]
+    halves = [make_run("boa", [(1, 0.0), (10, 5.0), (50, 10.0)], 500), make_run("boa", B[:2], 500)]
+    table = tabulate_erts([*solved, *halves, make_run("ea", B[:2], 500)])
+    assert [column.title for column in table.columns][3:] == ["50%", "75%", "90%", "95%", "100%"]
+    assert [[cell.text for cell in row[2:]] for row in table.rows] == [
+        ["rbm", "10", "250", "250", "250", "250"],
+        ["boa", "10", *["550 (1/2)"] * 4],
+        ["ea", "10", *["–"] * 4],
+    ]
+    last = table.rows[0][-1]
+    assert last.value == 250
+    assert (last.low or 0) < 250 < (last.high or 0)
+    assert (table.rows[1][-1].value, table.rows[1][-1].low) == (550, None)  # of two runs
+
+
+def test_figures_are_of_the_largest_size_that_all_algorithms_have() -> None:
+    styles = style_algorithms(["rbm", "boa"])
+    section = show_performance([*TWO_SIZES, make_run("rbm", A, 30, size=30)], styles)
+    for figure in section.figures:
+        assert [panel.title.text for panel in figure.panels] == ["5-traps, n = 20"]
+    assert len(section.tables[0].rows) == 5
+    nothing = show_performance([], styles)
+    assert not nothing.figures
+    assert not nothing.paragraphs
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: plots.plot_ecdf([]), r"there are no trajectories; expected those of rows"),
         (lambda: plots.plot_ert(RUNS, []), r"targets are \[\]; expected shares from 0 to 1"),
         (lambda: plots.plot_ecdf(RUNS, [10]), r"targets are \[10\]; expected shares from 0 to 1"),
-        (
-            lambda: plots.plot_performance_profile([RUNS[0], TWO_SIZES[3]]),
-            r"no problem has runs of every algorithm",
-        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call: Any, message: str) -> None:

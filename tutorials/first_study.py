@@ -62,8 +62,8 @@ axes[0].legend()
 plt.show()
 
 # %%
-# ``harmonium.plots`` has charts of this kind ready, by Altair: ``plots.plot_ecdf``,
-# ``plots.plot_ert``, ``plots.plot_fixed_budget`` and ``plots.plot_performance_profile``.
+# ``harmonium.plots`` has charts of this kind ready, by Altair: ``plots.plot_ecdf`` and
+# ``plots.plot_ert``.
 #
 # Compare
 # -------

@@ -19,11 +19,10 @@ from benchmarks.reproduction.points import (
     read_paper,
 )
 
-from harmonium.reports.curves import Curve, Panel, Spot
-from harmonium.reports.figures import Figure
-from harmonium.reports.growth_charts import draw_growth
+from harmonium.reports.charts import Figure
+from harmonium.reports.growth import Curve, Panel, Spot, draw_growth
 from harmonium.reports.theme import style_algorithms
-from harmonium.reports.titles import write_power
+from harmonium.reports.words import write_power
 
 FIGURES = Path(__file__).parents[2] / "docs" / "reproduction"
 

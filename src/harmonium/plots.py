@@ -1,4 +1,4 @@
-"""Charts of the runs of a study, made by Altair: ECDF, ERT, fixed budgets, performance profiles.
+"""Charts of the runs of a study, made by Altair: ECDF of runtimes and expected running times.
 
 They draw trajectories, which a study has of every run. The functions return Altair charts:
 notebooks show them, `chart.save("ecdf.pdf")` writes them. Several problem sizes are panels of one
@@ -18,19 +18,16 @@ chart; to draw some of them, choose among the trajectories.
 'LayerChart'
 
 This module is imported on demand, and needs the extra `report`: ``pip install harmonium[report]``.
+IOHanalyzer draws more kinds of charts of the same runs, from what `harmonium study export --format
+ioh` writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from harmonium.analysis.performance import QUALITIES, Trajectory
-from harmonium.reports.figures import Figure
-from harmonium.reports.performance_figures import (
-    draw_ecdfs,
-    draw_erts,
-    draw_fixed_budgets,
-    draw_profile,
-)
+from harmonium.reports.charts import Figure
+from harmonium.reports.performance import draw_ecdfs, draw_erts
 from harmonium.reports.theme import Styles, make_config, style_algorithms
 
 if TYPE_CHECKING:
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
 
     Chart = alt.Chart | alt.LayerChart | alt.ConcatChart
 
-__all__ = ["plot_ecdf", "plot_ert", "plot_fixed_budget", "plot_performance_profile"]
+__all__ = ["plot_ecdf", "plot_ert"]
 
 
 def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> "Chart":
@@ -76,8 +73,7 @@ def plot_ecdf(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUA
     >>> chart = plot_ecdf([run])
     >>> chart.save("ecdf.svg")  # doctest: +SKIP
     """
-    _check(trajectories, targets)
-    return _finish(draw_ecdfs(trajectories, _style(trajectories), targets))
+    return _plot(draw_ecdfs, trajectories, targets)
 
 
 def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUALITIES) -> "Chart":
@@ -112,85 +108,21 @@ def plot_ert(trajectories: Sequence[Trajectory], targets: Sequence[float] = QUAL
     >>> chart = plot_ert([run])
     >>> chart.save("ert.svg")  # doctest: +SKIP
     """
-    _check(trajectories, targets)
-    return _finish(draw_erts(trajectories, _style(trajectories), targets))
+    return _plot(draw_erts, trajectories, targets)
 
 
-def plot_fixed_budget(trajectories: Sequence[Trajectory]) -> "Chart":
-    """Plot the best f(x) so far by evaluations: the median of the runs and their quartiles.
-
-    Parameters
-    ----------
-    trajectories : sequence of Trajectory
-        Runs, such as `StudyResult.trajectories`.
-
-    Returns
-    -------
-    altair chart
-        With a panel for each problem size.
-
-    Examples
-    --------
-    >>> from harmonium.plots import plot_fixed_budget
-    >>> from harmonium.studies import Trajectory
-    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
-    >>> chart = plot_fixed_budget([run])
-    >>> chart.save("fixed_budget.svg")  # doctest: +SKIP
-    """
-    _check(trajectories)
-    return _finish(draw_fixed_budgets(trajectories, _style(trajectories)))
-
-
-def plot_performance_profile(trajectories: Sequence[Trajectory], target: float = 1.0) -> "Chart":
-    """Plot performance profiles: the share of problems solved at τ times the lowest cost.
-
-    The cost is the ERT to the target. Problem instances on which not every algorithm has runs are
-    left out.
-
-    Parameters
-    ----------
-    trajectories : sequence of Trajectory
-        Runs, such as `StudyResult.trajectories`.
-    target : float, optional
-        The target as in `plot_ecdf`; by default the optimum.
-
-    Returns
-    -------
-    altair chart
-
-    References
-    ----------
-    Dolan and Moré 2002: Benchmarking optimization software with performance profiles. Mathematical
-    Programming 91.
-
-    Examples
-    --------
-    >>> from harmonium.plots import plot_performance_profile
-    >>> from harmonium.studies import Trajectory
-    >>> run = Trajectory("onemax", 8, None, "umda", 1, 8.0, 30, [(1, 3.0), (4, 6.0), (9, 8.0)])
-    >>> chart = plot_performance_profile([run])
-    >>> chart.save("performance_profile.svg")  # doctest: +SKIP
-    """
-    _check(trajectories, [target])
-    return _finish(draw_profile(trajectories, _style(trajectories), target))
-
-
-def _check(trajectories: Sequence[Trajectory], targets: Sequence[float] = (1.0,)) -> None:
+def _plot(
+    draw: Callable[[Sequence[Trajectory], Styles, Sequence[float]], Figure],
+    trajectories: Sequence[Trajectory],
+    targets: Sequence[float],
+) -> "Chart":
+    """Return the panels of a figure as one chart, with the look of the reports."""
     if not len(trajectories):
         raise ValueError("there are no trajectories; expected those of rows that are done")
     if not len(targets) or not all(0 <= target <= 1 for target in targets):
         raise ValueError(f"targets are {list(targets)}; expected shares from 0 to 1, at least one")
-
-
-def _style(trajectories: Sequence[Trajectory]) -> Styles:
-    return style_algorithms(one.label for one in trajectories)
-
-
-def _finish(figure: Figure) -> "Chart":
-    """Return the panels of a figure as one chart, with the look of the reports."""
-    if not figure.panels:
-        raise ValueError("no problem has runs of every algorithm; expected at least one")
-    chart: Chart = figure.combine().properties(background="white")
+    styles = style_algorithms(one.label for one in trajectories)
+    chart: Chart = draw(trajectories, styles, targets).combine().properties(background="white")
     config = make_config(dark=False)
     config["legend"].pop("layout", None)  # Vega has it, the schema that Altair checks does not
     chart.config = config

@@ -1,15 +1,26 @@
 """Small studies in stores, and pages read back, for the tests of reports."""
 
+import base64
 import csv
+import gzip
 import io
+import json
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
-from harmonium.reports.snapshot import Snapshot, take_snapshot
+import numpy as np
+
+from harmonium import EDA, OneMax
+from harmonium.analysis.findings import Row
+from harmonium.analysis.statistics import METRICS, Metric, Values
+from harmonium.reports.study_page import Snapshot, take_snapshot
+from harmonium.specs import Spec
 from harmonium.studies import Store, parse_study
-from harmonium.studies.driver import Driver, Stopped, bind
-from harmonium.studies.engines import open_engine
+from harmonium.studies.driver import Driver, Stopped, drive
 
 SMALL = """
 name = "small"
@@ -104,20 +115,38 @@ runs = 2
 
 def fill_store(path: Path, text: str, trials: int | None = None) -> Path:
     """Run a study in this process into a store, or only so many trials of it."""
-    study = parse_study(text, path.name)
-    with Store.create(path) as store, open_engine("serial", None, None) as engine:
-        bind(study, store)
-        driver = Driver(study, store)
 
-        def stop_early(driver: Driver) -> None:
-            if trials is not None and driver.ran >= trials:
-                raise Stopped
+    def stop_early(driver: Driver) -> None:
+        if trials is not None and driver.ran >= trials:
+            raise Stopped
 
-        try:
-            driver.run(engine, stop_early)
-        except Stopped:
-            assert driver.ran == trials
+    with suppress(Stopped):
+        drive(parse_study(text, path.name), path, "serial", watch=stop_early)
     return path
+
+
+def make_row(
+    size: int, name: str = "m", family: str = "f", *, algorithm: Spec | None = None, **samples: Any
+) -> Row:
+    """Return a row of a bisection that is done; a metric that is not given is one run of 1."""
+    known: dict[Metric, Values] = {
+        metric: np.atleast_1d(np.asarray(samples.get(metric, 1.0), dtype=float))
+        for metric in METRICS
+    }
+    runs = len(known["evaluations"])
+    return Row(
+        *(family, size, name, OneMax(size).to_dict(), (algorithm or EDA("umda")).to_dict()),
+        given=None,
+        state="done",
+        reason="",
+        instances=1,
+        instances_done=1,
+        runs=runs,
+        solved=runs,
+        samples=known,
+        brackets=np.zeros(len(known["population"])),
+        costs=np.column_stack([known["evaluations"], np.ones(runs)]),
+    )
 
 
 def read_snapshot(path: Path) -> Snapshot:
@@ -166,6 +195,15 @@ class Document(HTMLParser):
             if element.tag == tag and attributes.items() <= element.attributes.items()
         ]
 
+    @property
+    def lead(self) -> str:
+        return self.find("p", **{"class": "lead"})[0].text
+
+    @property
+    def figures(self) -> set[str]:
+        """Names of the figures."""
+        return {figure.attributes["id"].removeprefix("figure-") for figure in self.find("figure")}
+
     def table(self, name: str) -> list[dict[str, Element]]:
         """Return the rows of a table: cells by the name of their column."""
         (table,) = self.find("table", id=f"table-{name}")
@@ -181,6 +219,44 @@ class Document(HTMLParser):
             elif element.tag == "td":
                 rows[-1].append(element)
         return [dict(zip(columns, row, strict=True)) for row in rows if row]
+
+
+def read_page(path: Path) -> Document:
+    return Document(path.read_text("utf-8"))
+
+
+def unpack(document: Document, name: str) -> str:
+    (element,) = document.find("script", id=name)
+    return gzip.decompress(base64.b64decode(element.text)).decode()
+
+
+def read_charts(document: Document) -> dict[str, Any]:
+    """Return the specifications of the charts, by the place where they are drawn."""
+    charts: dict[str, Any] = json.loads(unpack(document, "data"))["charts"]
+    return charts
+
+
+def list_values(spec: Any) -> list[list[dict[str, Any]]]:
+    """Return the data of each layer of a chart."""
+    named = spec.get("datasets", {})
+    layers = [layer.get("data", spec.get("data")) for layer in spec.get("layer", [spec])]
+    return [data["values"] if "values" in data else named[data["name"]] for data in layers]
+
+
+def walk(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield all keys and values of a specification."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield key, inner
+        yield from walk(inner)
+    for inner in value if isinstance(value, list) else ():
+        yield "", inner
+        yield from walk(inner)
+
+
+def read_value(cell: Element, part: str = "value") -> float | None:
+    """Return the exact value of a cell of a table."""
+    text = cell.attributes.get(f"data-{part}")
+    return None if text is None else float(text)
 
 
 def read_csv(text: str) -> list[dict[str, str]]:

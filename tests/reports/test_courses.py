@@ -1,4 +1,4 @@
-"""Courses of runs, as charts need them: interleaved populations, missing columns, facts."""
+"""Courses of runs: what is drawn of traces, of any algorithm."""
 
 import json
 import math
@@ -10,78 +10,64 @@ import pytest
 
 from harmonium import BOA, EDA, RBM, OneMax, Space, Trap, run
 from harmonium.arrays import Bits
-from harmonium.reports.course_charts import draw_by_evaluations, draw_by_generation, draw_fact
-from harmonium.reports.courses import MAX_POPULATIONS, Course, End, frame_courses
-from harmonium.reports.figures import draw_courses, draw_training
-from harmonium.reports.run_parts import Run
+from harmonium.reports.courses import (
+    MAX_POPULATIONS,
+    Course,
+    draw_convergence,
+    draw_time,
+    draw_training,
+    follow,
+    frame_courses,
+)
 from harmonium.reports.theme import style_algorithms
-from harmonium.runs.trace import to_columns
+from tests.reports.stores import list_values
 from tests.search.one_plus_one import OnePlusOne, OnePlusOneSearch
 
 TRACE: dict[str, Any] = {
-    "step": [0, 1, 2, 3],
-    "generation": [0, 1, 1, 2],
-    "evaluations": [32, 48, 112, 128],
-    "calls": [32, 48, 112, 128],
-    "best": [3.0, 3.0, 5.0, 5.0],
-    "mean": [1.0, 2.0, 1.0, 2.5],
-    "population": [32, 32, 32, 32],
-    "facts": {"edges": [None, 3.0, None, 4.0], "never": [None, None, math.nan, None]},
+    "generation": [0, 0, 1, 2],
+    "population": [64, 32, 64, 32],
+    "evaluations": [32, 64, 96, 128],
+    "best": [2.0, 3.0, 5.0, 5.0],
+    "mean": [1.0, 1.5, 2.0, None],
+    "facts": {"edges": [None, 3.0, None, 4.0]},
 }
+STYLES = style_algorithms(["own"])
 
 
-def test_one_population_is_not_interleaved() -> None:
-    course = Course("rbm", None, TRACE)
-    assert not course.interleaved
-    assert course.by_generation
-    assert (course.populations, course.finder) == ({0: [0, 1, 2, 3]}, 0)
-    assert course.fact_labels == ["edges"]
-    assert course.list_facts("edges") == [(1, 3.0), (3, 4.0)]
+def make_course(trace: dict[str, Any] | None = None, **result: Any) -> Course:
+    return Course(
+        "trap", "own", {"seed": 2, "fun": 9.0, **result}, TRACE if trace is None else trace
+    )
+
+
+def draw(course: Course) -> Any:
+    (panel,) = draw_convergence([("one", [course])], STYLES).panels
+    return panel.to_dict()
 
 
 def test_interleaved_populations_are_told_apart() -> None:
-    course = Course("rbm", 6.0, TRACE | {"population": [32, 32, 64, 32]}, "seed 2")
-    assert course.interleaved
-    assert not course.by_generation
-    assert course.populations == {32: [0, 1, 3], 64: [2]}
-    assert course.finder == 64
+    course = make_course()
+    assert course.populations == {32: [1, 3], 64: [0, 2]}
+    assert (course.interleaved, course.sizes, course.finder) == (True, [32, 64], 64)
     assert course.fact_labels == []  # of the population that found the best
-    assert course.label == "rbm, seed 2"
-    other = Course("rbm", None, course.trace, found_by=32)
+    other = make_course(best_found_by=32)
     assert other.finder == 32
-    assert other.list_facts("edges") == [(1, 3.0), (3, 4.0)]
-
-
-def test_a_population_that_shrinks_at_each_step_is_one_population() -> None:
-    count = MAX_POPULATIONS + 1
-    trace = {
-        **{name: list(range(1, count + 1)) for name in ("generation", "evaluations", "best")},
-        "population": list(range(count, 0, -1)),
-    }
-    assert not Course("shrinking", None, trace).interleaved
+    assert other.list_facts("edges") == [(64, 3.0), (128, 4.0)]
+    count = MAX_POPULATIONS + 1  # one population that shrinks at each step
+    counts = {name: list(range(1, count + 1)) for name in ("evaluations", "best", "population")}
+    assert not make_course(counts).interleaved
+    assert make_course(counts).sizes == []
 
 
 def test_the_end_of_a_thinned_trace_is_drawn() -> None:
-    bare = TRACE | {"generation": [None] * 4, "population": [None] * 4}
-    course = Course("ea", 9.0, bare, end=End(500, 9.0))
-    assert course.best_by_evaluations[-2:] == [(128, 5.0), (500, 9.0)]
-    assert frame_courses([course]).evaluations > 500
-    whole = Course("boa", 9.0, TRACE, end=End(128, 5.0, 2))
-    assert whole.best_by_evaluations == list(zip(TRACE["evaluations"], TRACE["best"], strict=True))
-    assert whole.best_by_generation[-1] == (2, 5.0)
-    thinned = Course("boa", 9.0, TRACE, end=End(500, 9.0, 7))
-    spec = draw_by_generation("one", [thinned], style_algorithms(["boa"])).to_dict()
-    assert spec["layer"][1]["encoding"]["x"]["scale"]["domain"] == [0, 7]
-    assert "9 after 7 generations" in spec["description"]
-
-
-def test_a_solved_run_with_a_long_trace_reaches_the_optimum() -> None:
-    result = run(Trap(length=8, order=4), Slow(), seed=1)
-    assert result.solved
-    assert result.trace[-2].step % 2 == 0  # thinned out, but for the last step
-    assert result.trace[-1].step == 1501
-    course = Run("slow", "", result).course
-    assert course.best_by_evaluations[-1] == (result.evaluations, result.optimum)
+    thinned = make_course(evaluations=500, optimum=9.0)
+    assert thinned.best[-2:] == [(128, 5.0), (500, 9.0)]
+    assert make_course(evaluations=128).best == list(
+        zip(TRACE["evaluations"], TRACE["best"], strict=True)
+    )
+    spec = draw(thinned)
+    assert "9 after 500; mean of the population of 64 that found the best" in spec["description"]
+    assert spec["layer"][-1]["encoding"]["x"]["scale"]["domain"] == [0, 515]
 
 
 @dataclass(frozen=True)
@@ -97,85 +83,74 @@ class SlowSearch(OnePlusOneSearch):
         return np.full((1, self.space.length), self.told >= 1501, dtype=np.uint8)
 
 
-def test_axes_hold_every_course() -> None:
-    frame = frame_courses([Course("rbm", None, TRACE), Course("boa", 6.0, TRACE)])
-    assert frame.evaluations >= 128
-    assert frame.values[0] < 1
-    assert frame.values[1] > 6
+def test_a_solved_run_with_a_long_trace_reaches_the_optimum() -> None:
+    result = run(Trap(length=8, order=4), Slow(), seed=1)
+    assert result.solved
+    assert follow(result).best[-1] == (result.evaluations, result.optimum)
 
 
-def test_one_value_alone_has_axes() -> None:
-    trace = {"generation": [1], "evaluations": [0], "best": [0.0], "mean": [math.inf]}
-    frame = frame_courses([Course("rbm", None, trace)])
-    assert frame.evaluations > 0
-    assert -math.inf < frame.values[0] < frame.values[1] < math.inf
+@pytest.mark.parametrize(
+    "trace",
+    [
+        {"evaluations": [0], "best": [0.0], "mean": [math.inf]},
+        TRACE | {"mean": [1.0, math.inf, math.nan, None]},
+        TRACE | {"facts": {"slope": [math.nan, 1.0, math.inf, 2.0]}},
+    ],
+)
+def test_values_that_are_not_finite_are_not_drawn(trace: dict[str, Any]) -> None:
+    course = make_course(trace, optimum=6.0)
+    evaluations, (low, high) = frame_courses([course])
+    assert evaluations >= 1
+    assert -math.inf < low < 1
+    assert 6 < high < math.inf
+    text = json.dumps(draw(course))
+    assert "Infinity" not in text
+    assert "NaN" not in text
 
 
-def follow(algorithm: Any, length: int = 12) -> Course:
-    result = run(OneMax(length), algorithm, seed=1)
-    return Course(result.label, result.optimum, to_columns(result.trace))
-
-
-def test_runs_without_generations_are_drawn_by_evaluations() -> None:
-    bare, eda = follow(OnePlusOne()), follow(EDA(BOA(), population=40))
-    assert (bare.by_generation, bare.has_means, bare.fact_labels) == (False, False, [])
-    styles = style_algorithms([bare.algorithm, eda.algorithm])
-    convergence, training = draw_courses([("both", [bare, eda])], styles)
-    assert convergence.title == "Fitness by evaluations"
-    assert "Dashed: the mean of the population." in convergence.caption
-    (panel,) = convergence.panels
-    assert f"{bare.label}: best" in panel.description
-    assert [panel.title.subtitle for panel in training.panels] == ["edges", "max parents"]
-    alone, nothing = draw_courses([("alone", [bare])], styles)
-    assert "Thin" not in alone.caption
-    assert len(alone.panels[0].layer) == 2  # the optimum and the best
-    assert nothing.panels == ()
-    by_generation, _ = draw_courses([("eda", [eda])], styles)
-    assert by_generation.title == "Fitness by generation"
-
-
-def test_every_fact_has_a_panel_and_is_named_in_the_caption() -> None:
-    courses = [follow(EDA(model, population=60), 20) for model in (RBM(stop_below=0.01), BOA())]
-    assert courses[0].fact_labels == ["epochs", "error", "decrease"]
-    styles = style_algorithms(course.algorithm for course in courses)
-    figure = draw_training([("onemax", courses)], styles)
-    labels = ["epochs", "error", "decrease", "edges", "max_parents"]
-    assert {panel.title.text for panel in figure.panels} == {"onemax"}
-    assert [panel.title.subtitle.replace(" ", "_") for panel in figure.panels] == labels
-    named = ", ".join(labels).replace("_", " ")
-    assert figure.caption == f"What the models of these runs report: {named}."
-    several = draw_training([("one", courses[1:]), ("two", courses[1:])], styles)
-    assert [f"{panel.title.text}: {panel.title.subtitle}" for panel in several.panels] == [
-        *("one: edges", "one: max parents", "two: edges", "two: max parents")
+def test_runs_with_and_without_populations_are_drawn() -> None:
+    courses = [
+        follow(run(OneMax(12), algorithm, seed=1))
+        for algorithm in (
+            OnePlusOne(),
+            EDA(BOA(), population=40),
+            EDA(RBM(stop_below=0.01), population=60),
+        )
     ]
+    bare = courses[0]
+    styles = style_algorithms(course.algorithm for course in courses)
+    figure = draw_convergence([("all", courses)], styles)
+    assert figure.title == "Fitness by evaluations"
+    assert "Dashed: the mean of the population. Dotted: the optimum." in figure.caption
+    assert f"{bare.label}: best" in figure.panels[0].description
+    alone = draw_convergence([("alone", [bare])], styles)
+    assert "Dashed" not in alone.caption
+    assert len(alone.panels[0].layer) == 2  # the optimum and the best
+    training = draw_training([("all", courses)], styles)
+    labels = ["edges", "max parents", "epochs", "error", "decrease"]
+    assert [panel.title.subtitle for panel in training.panels] == labels
+    assert training.caption == f"What the models of these runs report: {', '.join(labels)}."
+    assert draw_training([("alone", [bare])], styles).panels == ()
+    assert len(list_values(draw_time("all", courses).panels[0].to_dict())[0]) == 3 * 4
 
 
-@pytest.mark.parametrize("value", [0.0, -2.0, 5.0])
+def test_two_runs_of_an_algorithm_have_two_lines_and_one_entry_in_the_legend() -> None:
+    results = [run(Trap(length=8, order=4), EDA(BOA(), population=40), seed=s) for s in (1, 2)]
+    courses = [follow(result, which=f"seed {result.seed}") for result in results]
+    (panel,) = draw_convergence([("trap", courses)], style_algorithms(["boa"])).panels
+    spec = panel.to_dict()
+    best = spec["layer"][-1]["encoding"]
+    assert best["detail"]["field"] == "run"
+    assert {value["run"] for value in list_values(spec)[-1]} == {"boa, seed 1", "boa, seed 2"}
+    assert best["color"]["scale"]["domain"] == ["boa, population 40, seeds 1 and 2"]
+
+
+@pytest.mark.parametrize("value", [0.0, -2.0, 5.0, 7.5])
 def test_a_fact_of_any_sign_has_an_axis(value: float) -> None:
-    course = Course("own", None, TRACE | {"facts": {"slope": [value, None, value, value]}})
-    spec = draw_fact("slope", "slope", [course], style_algorithms(["own"])).to_dict()
-    low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    course = make_course(TRACE | {"facts": {"slope": [value, None, value, value]}})
+    (panel,) = draw_training([("one", [course])], STYLES).panels
+    y = panel.to_dict()["layer"][0]["encoding"]["y"]
+    low, high = y["scale"]["domain"]
     assert low <= value <= high
     assert low < high
-
-
-def test_values_that_are_not_finite_are_not_drawn() -> None:
-    course = Course("own", None, TRACE | {"mean": [1.0, math.inf, math.nan, None]})
-    styles = style_algorithms(["own"])
-    charts = (
-        draw_by_generation("one", [course], styles),
-        draw_by_evaluations("one", [course], styles, frame_courses([course])),
-    )
-    for chart in charts:
-        text = json.dumps(chart.to_dict())
-        assert "Infinity" not in text
-        assert "NaN" not in text
-
-
-def test_a_trap_of_two_runs_has_two_lines() -> None:
-    results = [run(Trap(length=8, order=4), EDA(BOA(), population=40), seed=s) for s in (1, 2)]
-    courses = [
-        Course("boa", one.optimum, to_columns(one.trace), f"seed {one.seed}") for one in results
-    ]
-    spec = draw_by_generation("trap", courses, style_algorithms(["boa"])).to_dict()
-    assert spec["layer"][1]["encoding"]["detail"]["field"] == "run"
+    assert ("values" in y["axis"]) == value.is_integer()  # a tick at each of a few whole numbers

@@ -7,14 +7,12 @@ from harmonium.system import find_missing, missing_error
 if find_missing("report"):
     raise missing_error("report", "reports and charts")
 
-from harmonium.reports.figures import Format
-from harmonium.reports.learned import Learning
-from harmonium.reports.page import render, write_page
-from harmonium.reports.result_page import write_result_report
-from harmonium.reports.run_page import write_run_report
-from harmonium.reports.snapshot import take_snapshot
-from harmonium.reports.study_page import make_study_page
+from harmonium.reports.charts import Format
+from harmonium.reports.page import write_page
+from harmonium.reports.run_page import write_result_report, write_run_report
+from harmonium.reports.study_page import make_study_page, take_snapshot
 from harmonium.specs import SpecError
+from harmonium.studies.learning import Learning
 from harmonium.studies.store import Store, check_output
 from harmonium.system import writes_over
 
@@ -48,7 +46,6 @@ def write_report(
         If the store cannot be read, has no study, or would be written over.
     """
     check_output(path, store)
-    path, figures = path.absolute(), figures and figures.absolute()  # a run may change the folder
     with Store.open(store) as opened:
         snapshot = take_snapshot(opened)
     page = make_study_page(snapshot)
@@ -56,7 +53,7 @@ def write_report(
         check_output(file, store)
         if writes_over(file, path):
             raise SpecError(f"{path}: is also the file of a figure; choose another for the page")
-    write_page(path, render(page))
+    write_page(path, page)
     if figures is None:
         return [path]
     figures.mkdir(parents=True, exist_ok=True)

@@ -1,309 +1,415 @@
-"""What models learn of a problem's structure, from one model of a run to the next.
-
-Any fitted model that offers `interactions()` or `weights()` is scored, also custom ones.
-"""
+"""What models learned: scores by evaluations, maps of pairs and weights, and their words."""
 
 import math
-import time
-from collections import Counter
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import combinations
-from typing import Final
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+import altair as alt
 
-from harmonium.models import Interactions, read_interactions, read_weights
-from harmonium.problems import Blocks, Problem, name_problem, read_structure
-from harmonium.reports.titles import title_problem, title_runs
-from harmonium.runs import Runner
+from harmonium.reports.charts import (
+    Chart,
+    Figure,
+    draw_lines,
+    encode_cells,
+    encode_evaluations,
+    encode_share,
+    finish,
+    make_data,
+    paint,
+)
+from harmonium.reports.courses import Course
+from harmonium.reports.page import Cell, Column, Section, Table, Value
+from harmonium.reports.theme import BACKGROUND, GREY, TEXT, Styles, Tone
+from harmonium.reports.words import count, title_problem, title_runs
+from harmonium.runs import Result
+from harmonium.studies.learning import Learned, Pairs, Score, Units
+from harmonium.text import format_count
 
-MAX_STEPS_WITHOUT_MODEL: Final = 10_000
-"""A run that is repeated to look at its models ends if it has built none after so many steps."""
-
-Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Units:
-    """The hidden units of a model, and how far they capture the blocks of a problem.
-
-    A unit captures a block when most of the sum of its squared weights is on the block's bits.
-    """
-
-    weights: Matrix
-    """Sizes of the weights: (length, hidden)."""
-    structure: Blocks
-
-    @cached_property
-    def shares(self) -> Matrix:
-        """The share of each unit's squared weights on each block: (blocks, hidden)."""
-        return _share_blocks(self.weights, self.structure)
-
-    @property
-    def captured(self) -> float:
-        """Share of the units that capture a block."""
-        return float((self.shares.max(axis=0) > 0.5).mean())
-
-    @property
-    def blocks(self) -> int:
-        """Number of blocks that at least one unit captures."""
-        return int((self.shares.max(axis=1, initial=0.0, where=self.shares > 0.5) > 0).sum())
-
-    @cached_property
-    def chance(self) -> float:
-        """The share of units that would capture a block if the bits of each were shuffled."""
-        rng = np.random.default_rng(0)
-        draws = [
-            _share_blocks(rng.permuted(self.weights, axis=0), self.structure) for _ in range(20)
-        ]
-        return float(np.mean([shares.max(axis=0) > 0.5 for shares in draws]))
-
-    @property
-    def ordered(self) -> Matrix:
-        """The weights with units ordered by the block they respond to most: (length, hidden)."""
-        order = np.lexsort((-self.shares.max(axis=0), self.shares.argmax(axis=0)))
-        return self.weights[:, order]
+MAX_DRAWN_LENGTH, MAX_DRAWN_PAIRS = 200, 5000
+"""Bits and pairs of a function up to which a map is drawn."""
 
 
-@dataclass(frozen=True)
-class Score:
-    """What one model has learned, compared with the structure of the problem."""
-
-    population: int | None
-    """Size of the population that the model was built from."""
-    generation: int | None
-    """Generation of that population; none for algorithms without generations."""
-    evaluations: int
-    pairs: int | None
-    """Number of learned pairs; none if the model does not offer `interactions()`."""
-    precision: float | None
-    """Share of the learned pairs that are true; none if nothing is learned."""
-    recall: float | None
-    """Share of the true pairs that are learned."""
-    captured: float | None
-    """Share of the hidden units that capture a block; none for models without `weights()`."""
-
-
-@dataclass
-class Learning:
-    """Follows a run and scores what its models have learned: a `callback` of `harmonium.run`.
-
-    Models that offer neither `interactions()` nor `weights()` are ignored, and so are all models
-    if the problem has no structure.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem that is solved; its `structure` names the bits that interact.
-    deadline : float
-        Value of `time.process_time` at which the run ends; by default never.
-
-    Examples
-    --------
-    >>> import harmonium as hm
-    >>> from harmonium.reports import Learning
-    >>> problem = hm.Trap(length=20, order=5)
-    >>> learning = Learning(problem)
-    >>> result = hm.run(problem, hm.EDA("boa", population=400), seed=1, callback=learning)
-    >>> len(learning.scores) == result.generations
-    True
-    """
-
-    problem: Problem
-    deadline: float = math.inf
-    scores: list[Score] = field(default_factory=list)
-    population: int | None = None
-    """Size of the population that is shown: of interleaved ones, the one that found the best."""
-    interactions: Interactions | None = None
-    """Of its last model."""
-    units: Units | None = None
-    """Of its last model."""
-
-    def __post_init__(self) -> None:
-        self.structure = read_structure(self.problem) or ()
-        self.truth = mark_pairs(self.structure, self.problem.length)
-        self._steps: Counter[int | None] = Counter()
-        self._last: object = None
-        self._seen = 0
-        """Number of models so far, scored or not."""
-
-    def __call__(self, runner: Runner) -> bool:
-        """Score the model of a step if it is new; return whether the run should end."""
-        status, fitted = runner.search.status(), runner.search.fitted
-        generation = status.generation
-        self._steps[status.population] += 1
-        if generation is not None and self.interleaved:  # each population counts its own
-            generation = self._steps[status.population] - 1
-        if fitted is not None and fitted is not self._last:
-            self._last, self._seen = fitted, self._seen + 1
-            finder = runner.tally.best_found_by
-            if self.structure:
-                self._score(
-                    fitted,
-                    (status.population, generation, runner.tally.evaluations),
-                    shown=finder in (status.population, None),
-                )
-        return time.process_time() > self.deadline or self._is_hopeless()
-
-    @property
-    def course(self) -> list[Score]:
-        """The scores of the population that is shown."""
-        return [score for score in self.scores if score.population == self.population]
-
-    @property
-    def last(self) -> Score:
-        """The last of them."""
-        return self.course[-1]
-
-    @property
-    def density(self) -> float:
-        """Share of true pairs among all: the precision that chance would give."""
-        return float(self.truth.sum() / max(1, self.truth.size - len(self.truth)))
-
-    @property
-    def interleaved(self) -> bool:
-        """Whether the run had interleaved populations."""
-        return len(self._steps) > 1
-
-    def _is_hopeless(self) -> bool:
-        """Whether a run that is only repeated for its models has none that can be scored."""
-        if self.deadline == math.inf or self.scores:
-            return False
-        return self._seen > 0 or self._steps.total() >= MAX_STEPS_WITHOUT_MODEL
-
-    def _score(
-        self, fitted: object, where: tuple[int | None, int | None, int], *, shown: bool
-    ) -> None:
-        length = len(self.truth)
-        interactions = _check_interactions(read_interactions(fitted), length)
-        weights = _check_weights(read_weights(fitted), length)
-        if interactions is None and weights is None:
-            return
-        units = None if weights is None else Units(np.abs(weights), self.structure)
-        pairs, precision, recall = None, None, None
-        if interactions is not None:
-            learned = interactions.pairs & ~np.eye(length, dtype=np.bool_)
-            right, count = int((learned & self.truth).sum()), int(learned.sum())
-            pairs = count // 2
-            precision = right / count if count else None
-            recall = right / max(1, int(self.truth.sum()))
-        captured = units.captured if units else None
-        self.scores.append(Score(*where, pairs, precision, recall, captured))
-        first = len(self.scores) == 1
-        if shown or first or where[0] == self.population:
-            self.population, self.interactions, self.units = where[0], interactions, units
-
-
-@dataclass(frozen=True)
-class Learned:
+class Model(NamedTuple):
     """What the models of one run learned, and which run it was."""
 
-    problem: str
-    """As titles have it: "trap:order=5, n = 60"."""
-    algorithm: str
-    """Name by which the run is coloured and hidden."""
-    learning: Learning
-    run: str = ""
-    """Which run of the algorithm it was, if there are several: "seed 2"."""
-    seed: int | None = None
+    course: Course
+    learned: Learned
 
     @property
     def title(self) -> str:
         """The problem in words: "5-traps, n = 60"."""
-        return title_problem(name_problem(self.learning.problem))
+        return title_problem(self.learned.problem)
 
     @property
     def series(self) -> str:
         """Algorithm, population and seed: "rbm, population 240, seed 1"."""
-        return title_runs(self.algorithm, [self.learning.population], [self.seed])
-
-    @property
-    def label(self) -> str:
-        """Algorithm and run."""
-        return f"{self.algorithm}, {self.run}" if self.run else self.algorithm
-
-    @property
-    def name(self) -> str:
-        """Problem, algorithm and run."""
-        return f"{self.problem}: {self.label}"
+        course = self.course
+        return title_runs(course.algorithm, [self.learned.population], [course.seed])
 
 
-def why_not_scorable(problem: Problem) -> str:
-    """Return why learned pairs of a problem cannot be scored; empty if they can."""
-    structure = read_structure(problem)
-    if structure is None:
-        return "the problem does not state which of its bits interact (`structure`)"
-    try:
-        density = Learning(problem).density
-    except ValueError as error:
-        return str(error)
-    if density == 0:
-        return "each bit counts alone, so there are no true pairs to find"
-    if density < 1:
-        return ""
-    whole = any(len(group) == problem.length for group in structure)
-    why = " (the whole string is one)" if whole else ""
-    return (
-        f"any two bits share a block{why}, so every pair that a model learns would be right, by "
-        "chance too"
+def list_models(courses: Sequence[Course]) -> list[Model]:
+    """Return the runs of which it is known what their models learned."""
+    return [Model(course, course.learned) for course in courses if course.learned is not None]
+
+
+def show_learned(
+    models: Sequence[Model], styles: Styles, reason: str = "", remarks: Sequence[str] = ()
+) -> Section:
+    """Return what the models learned; without any, the reason if there is one."""
+    name, title = "learned", "What the models learned"
+    if not models:
+        words = [f"Not shown: {reason}."] if reason else []
+        return Section(name, title, words, remarks=remarks)
+    return Section(
+        *(name, title, [explain_learning(models)], describe_units(models)),
+        figures=[
+            _draw_scores(models, styles),
+            _draw_maps(models, styles),
+            _draw_all_weights(models, styles),
+        ],
+        tables=[tabulate_learned(models)],
+        remarks=remarks,
     )
 
 
-def mark_pairs(structure: Blocks, length: int) -> NDArray[np.bool_]:
-    """Return which pairs of bits share a group: (length, length), symmetric.
+class Measure(NamedTuple):
+    """A share by which learned pairs are judged, and what chance would give."""
 
-    Raises
-    ------
-    ValueError
-        If a group names a bit that does not exist.
+    title: str
+    read: Callable[[Score], float | None]
+    chance: Callable[[Learned, Score], float | None]
+
+
+MEASURES: Final = (
+    Measure(
+        "precision",
+        lambda score: score.precision,
+        lambda learned, _: learned.density,
+    ),
+    Measure(
+        "recall",
+        lambda score: score.recall,
+        lambda learned, score: (score.pairs or 0) / max(1, math.comb(learned.length, 2)),
+    ),
+    Measure(
+        "hidden units with a block",
+        lambda score: score.captured,
+        lambda learned, _: learned.units.chance if learned.units else None,
+    ),
+)
+
+
+def _draw_scores(models: Sequence[Model], styles: Styles) -> Figure:
+    """Return how well pairs are learned: a panel for each problem and measure that a model has.
+
+    Of several runs of an algorithm on a problem the median by evaluations is drawn.
     """
-    marked = np.zeros((length, length), dtype=np.bool_)
-    for group in structure:
-        wrong = [bit for bit in group if not 0 <= bit < length]
-        if wrong:
-            raise ValueError(
-                f"problem.structure names bit {wrong[0]}; expected bits from 0 to {length - 1}"
-            )
-        for one, other in combinations(group, 2):
-            marked[one, other] = marked[other, one] = one != other
-    return marked
-
-
-def _share_blocks(weights: Matrix, structure: Blocks) -> Matrix:
-    """Return the share of each unit's squared weights on each block: (blocks, hidden)."""
-    squared = weights**2
-    total = squared.sum(axis=0)
-    on_blocks = np.stack([squared[list(group)].sum(axis=0) for group in structure])
-    shares: Matrix = on_blocks / np.where(total > 0, total, np.inf)
-    return shares
-
-
-def _check_interactions(interactions: Interactions | None, length: int) -> Interactions | None:
-    """Return the interactions of a model, or raise for what a custom model may do wrong."""
-    if interactions is not None:
-        shape = np.shape(interactions.strengths)
-        if shape != (length, length) or not np.isfinite(interactions.strengths).all():
-            raise ValueError(
-                f"the model's interactions() have strengths of shape {shape}; expected finite "
-                f"numbers of shape {(length, length)}"
-            )
-    return interactions
-
-
-def _check_weights(weights: Matrix | None, length: int) -> Matrix | None:
-    """Return the weights of a model, or raise for what a custom model may do wrong."""
-    if weights is None:
-        return None
-    matrix = np.asarray(weights, dtype=np.float64)
-    if matrix.ndim != 2 or len(matrix) != length or not matrix.size or not _is_finite(matrix):
-        raise ValueError(
-            f"the model's weights() have the shape {matrix.shape}; expected finite numbers of "
-            f"shape ({length}, hidden units)"
+    panels = []
+    drawn: list[Model] = []
+    for _, group in groupby(models, lambda one: one.course.problem):
+        chosen = _choose_medians(list(group))
+        drawn += chosen
+        for measure in MEASURES:
+            measured = [one for one in chosen if any(map(measure.read, one.learned.scores))]
+            if measured:
+                panels.append(_draw_measure(measured, styles, measure))
+    which = ""
+    if len(drawn) < len(models):
+        which = (
+            " One run of each algorithm is drawn, the median by evaluations: "
+            f"{'; '.join(one.course.label for one in drawn)}."
         )
-    return matrix
+    caption = (
+        "Precision: share of the learned pairs that are true. Recall: share of the true pairs "
+        "that are learned. Dashed: what chance would give, with as many pairs drawn at random, "
+        f"or the last weights of each unit shuffled.{which}"
+    )
+    return Figure("learned", "Learned pairs compared with the true ones", caption, tuple(panels))
 
 
-def _is_finite(matrix: Matrix) -> bool:
-    return bool(np.isfinite(matrix).all())
+def _choose_medians(models: Sequence[Model]) -> list[Model]:
+    """Return the median of the runs of each algorithm, by evaluations."""
+    runs: dict[str, list[Model]] = {}
+    for one in sorted(models, key=lambda one: one.learned.last.evaluations):
+        runs.setdefault(one.course.algorithm, []).append(one)
+    names = dict.fromkeys(one.course.algorithm for one in models)
+    return [runs[name][(len(runs[name]) - 1) // 2] for name in names]
+
+
+def _draw_measure(models: Sequence[Model], styles: Styles, measure: Measure) -> Chart:
+    series = {one.course.algorithm: one.series for one in models}
+    values: list[dict[str, Any]] = [
+        {"algorithm": one.course.algorithm, "series": one.series, "run": one.course.label}
+        | {"evaluations": score.evaluations, "generation": score.generation}
+        | {"which": which, "share": share}
+        for one in models
+        for score in one.learned.scores
+        for which, share in (
+            ("model", measure.read(score)),
+            ("chance", measure.chance(one.learned, score)),
+        )
+        if share is not None
+    ]
+    name, title = measure.title, models[0].title
+    axes = (
+        encode_evaluations(max(value["evaluations"] for value in values)),
+        encode_share("share", name),
+    )
+    tooltip = [
+        "run:N",
+        alt.Tooltip("evaluations:Q", format=","),
+        "generation:Q",
+        alt.Tooltip("share:Q", title=name, format=".0%"),
+    ]
+    dashes = ("model", "chance")
+    layers = draw_lines(values, axes, series, styles, tooltip, dashes=dashes, marked=True)
+    words = "; ".join(
+        f"{one.course.label} ends with {measure.read(one.learned.last) or 0:.0%}, by chance "
+        f"{measure.chance(one.learned, one.learned.last) or 0:.0%}"
+        for one in models
+    )
+    description = f"{title}, {name} of learned pairs by evaluations. {words}."
+    return finish(layers, title, description, subtitle=name)
+
+
+def _draw_all_weights(models: Sequence[Model], styles: Styles) -> Figure:
+    caption = (
+        "Size of the weight between each bit and each hidden unit. Bits are in the order of "
+        "the blocks, hidden units in the order of the block they respond to most: where units "
+        "capture blocks, squares line up on the diagonal."
+    )
+    panels = [_draw_weights(one, one.learned.units, styles) for one in models if one.learned.units]
+    return Figure("weights", "Weights of the last model", caption, tuple(panels))
+
+
+def _draw_weights(one: Model, units: Units, styles: Styles) -> Chart:
+    """Draw the sizes of the weights: bits by hidden units, the units ordered by block."""
+    weights = units.weights
+    length, hidden = len(weights), len(weights[0])
+    strongest = max(map(max, weights)) or 1.0
+    values = [
+        {"bit": bit, "unit": unit, "weight": weight}
+        for bit, row in enumerate(weights)
+        for unit, weight in enumerate(row)
+        if weight > 0.05 * strongest
+    ]
+    chart = (
+        alt.Chart(make_data(values))
+        .mark_rect()
+        .encode(
+            x=encode_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
+            y=encode_cells(alt.Y, "bit", "bit", length),
+            color=_shade(
+                "weight", "size of the weight", strongest, styles[one.course.algorithm].tone
+            ),
+            tooltip=["bit:O", "unit:O", "weight:Q"],
+        )
+    )
+    words = (
+        f"{one.title}, {one.series}: sizes of the weights between {length} bits and {hidden} "
+        f"hidden units. {units.captured:.0%} of the units have most of their weight on one block."
+    )
+    return finish([chart], one.title, words, subtitle=one.series, height=300)
+
+
+def _shade(field: str, title: str, highest: float, tone: Tone) -> alt.Color:
+    """Return a colour from that of the page to a tone, with a legend."""
+    shades = [paint(BACKGROUND), paint(tone)]
+    return alt.Color(
+        f"{field}:Q",
+        scale=alt.Scale(
+            type="pow", exponent=0.75, interpolate="rgb", domain=[0, highest], range=shades
+        ),
+        legend=alt.Legend(title=title, tickCount=4, direction="horizontal"),
+    )
+
+
+def _draw_maps(models: Sequence[Model], styles: Styles) -> Figure:
+    caption = (
+        "Each cell is a pair of bits. Coloured: a true pair that is learned. Hollow: a true pair "
+        "that is not learned. Black, or white on dark: a learned pair that is not true."
+    )
+    if any(one.learned.pairs.directed for one in models if one.learned.pairs):
+        caption += " In a directed model, rows are parents and columns are children."
+    panels = [_draw_pairs(one, one.learned.pairs, styles) for one in models if one.learned.pairs]
+    return Figure("pairs", "Pairs in the last model", caption, tuple(panels))
+
+
+def _draw_pairs(one: Model, pairs: Pairs, styles: Styles) -> Chart:
+    """Draw the pairs of the last model over the true ones: bit by bit, or parent by child."""
+    kinds = {
+        "true and learned": pairs.right,
+        "true, not learned": pairs.missed,
+        "learned, not true": pairs.wrong,
+    }
+    values = (
+        {"kind": kind, "one": first, "other": second, "strength": strength}
+        for kind, cells in kinds.items()
+        for first, second, strength in cells
+    )
+    rows, columns = ("bit: parent", "bit: child") if pairs.directed else ("bit", "bit")
+    tone, length = styles[one.course.algorithm].tone, one.learned.length
+    legend = alt.Legend(title=None, columns=2, symbolType="square")
+
+    def scale(*tones: Tone) -> alt.Scale:
+        return alt.Scale(domain=list(kinds), range=[paint(tone) for tone in tones])
+
+    chart = (
+        alt.Chart(make_data(values))
+        .mark_rect(strokeWidth=0.8)
+        .encode(
+            x=encode_cells(alt.X, "other", columns, length),
+            y=encode_cells(alt.Y, "one", rows, length),
+            fill=alt.Fill("kind:N", scale=scale(tone, BACKGROUND, TEXT), legend=legend),
+            stroke=alt.Stroke("kind:N", scale=scale(tone, GREY, TEXT), legend=legend),
+            tooltip=[
+                alt.Tooltip("kind:N", title="pair"),
+                *("one:O", "other:O"),
+                alt.Tooltip("strength:Q", title=pairs.unit),
+            ],
+        )
+    )
+    score = one.learned.last
+    description = (
+        f"{one.title}, {one.series}, pairs of bits that the last model has learned: {score.pairs}, "
+        f"{score.precision or 0:.0%} of them true, {score.recall or 0:.0%} of the true pairs."
+    )
+    return finish([chart], one.title, description, subtitle=one.series, height=300)
+
+
+def describe_units(models: Sequence[Model]) -> list[str]:
+    """Return how many hidden units capture a block; the paper claims that those of an RBM do."""
+    return [
+        f"{one.course.problem}: {one.course.label}: {units.captured:.0%} of the "
+        f"{len(units.weights[0])} hidden units capture a block ({units.chance:.0%} if the bits of "
+        f"each unit were shuffled), and {units.blocks_captured} of the {units.blocks} blocks are "
+        "captured."
+        for one in models
+        if (units := one.learned.units)
+    ]
+
+
+def explain_learning(models: Sequence[Model]) -> str:
+    """Return a paragraph on what counts as learned by these models."""
+    strengths = {
+        one.course.algorithm: f"{one.course.algorithm}, {pairs.unit}, {pairs.threshold:.2g}"
+        for one in models
+        if (pairs := one.learned.pairs)
+    }
+    words = ["Do models find out which bits interact?"]
+    if strengths:
+        words.append(
+            "A model has learned a pair of bits when the strength of the pair reaches the model's "
+            "threshold. What the strength is, and the threshold: "
+            f"{'; '.join(strengths.values())}. A pair is true when both bits are in one block of "
+            "the problem."
+        )
+    if any(one.learned.units for one in models):
+        words.append(
+            "A hidden unit captures a block when most of the sum of its squared weights is on the "
+            "bits of the block: the paper claims that the hidden units of an RBM do."
+        )
+    if any(one.learned.interleaved for one in models):
+        words.append(
+            "Of interleaved populations, the models shown are those of the population that found "
+            "the best; generations are its own."
+        )
+    return " ".join(words)
+
+
+def tabulate_learned(models: Sequence[Model]) -> Table:
+    """Return what the last model of each run had learned."""
+    columns = [
+        Column("problem", "problem"),
+        Column("algorithm", "algorithm"),
+        Column("population", "population", format_count),
+        Column("generation", "generation", format_count),
+        Column("evaluations", "evaluations", format_count),
+        Column("pairs", "learned pairs", format_count),
+        *(
+            Column(name, title, "{:.0%}".format)
+            for name, title in (
+                *(("precision", "precision"), ("chance", "by chance"), ("recall", "recall")),
+                *(("units", "units with a block"), ("units_chance", "if shuffled")),
+            )
+        ),
+        Column("blocks", "blocks captured", str),
+    ]
+    rows = []
+    for one in models:
+        score, units = one.learned.last, one.learned.units
+        captured: tuple[Value, Value, Value] = (None, None, None)
+        if units:
+            blocks = Cell(f"{units.blocks_captured} of {units.blocks}", units.blocks_captured)
+            captured = (units.captured, units.chance, blocks)
+        rows.append(
+            (
+                *(one.course.problem, one.course.label, score.population, score.generation),
+                *(score.evaluations, score.pairs, score.precision, one.learned.density),
+                *(score.recall, *captured),
+            )
+        )
+    caption = "The last model of each run: its pairs of bits, and what its hidden units capture."
+    return Table("learned", caption, columns, rows)
+
+
+def show_interactions(result: Result, title: str, styles: Styles) -> list[Section]:
+    """Return a section on the bits that interact; none if nothing is known of them."""
+    pairs = result.interactions
+    if result.variables is not None or (not pairs and result.function is None):
+        return []
+    figures = []
+    if pairs and len(result.x) <= MAX_DRAWN_LENGTH and len(pairs) <= MAX_DRAWN_PAIRS:
+        caption = (
+            "Each cell is a pair of bits that interact: what one is worth depends on the other. "
+            "Strong colours mean large terms that have both."
+        )
+        panel = _draw_interactions(result, title, styles)
+        figures = [Figure("interactions", "Bits that interact", caption, (panel,))]
+    words = [describe_interactions(result)]
+    return [Section("interactions", "Which bits interact", words, figures=figures)]
+
+
+def describe_interactions(result: Result) -> str:
+    """Return what was learned of the function, in words."""
+    pairs = result.interactions
+    number = f"{count(len(pairs), 'pair')} of bits"
+    if result.function is None:
+        return (
+            f"{number} were seen to interact while the search climbed; there may be more. The "
+            "function as a whole was not learned."
+        )
+    terms, order = len(result.function.coefficients), result.function.order
+    words = (
+        f"The function was learned: it is a sum of {format_count(terms)} terms of at most "
+        f"{count(order, 'bit')} each, which predicts every row that was checked."
+    )
+    if not pairs:
+        return f"{words} No bits interact: each can be chosen for itself."
+    strongest = ", ".join(f"{pair.one} and {pair.other}" for pair in pairs[:5])
+    return f"{words} {number} interact, most of all {strongest}."
+
+
+def _draw_interactions(result: Result, title: str, styles: Styles) -> Chart:
+    """Draw a cell for each pair, both ways."""
+    values = [
+        {"one": one, "other": other, "strength": pair.strength or 1.0}
+        for pair in result.interactions
+        for one, other in ((pair.one, pair.other), (pair.other, pair.one))
+    ]
+    strongest = max(value["strength"] for value in values)
+    colour = _shade("strength", "strength", strongest, styles[result.label].tone)
+    known = result.function is not None
+    chart = (
+        alt.Chart(make_data(values))
+        .mark_rect()
+        .encode(
+            x=encode_cells(alt.X, "one", "bit", len(result.x)),
+            y=encode_cells(alt.Y, "other", "bit", len(result.x)),
+            color=colour if known else colour.legend(None),
+            tooltip=["one:O", "other:O", *(["strength:Q"] if known else [])],
+        )
+    )
+    words = f"{title}, pairs of bits that interact: {len(result.interactions)}."
+    return finish([chart], title, words, subtitle=result.label, height=300)

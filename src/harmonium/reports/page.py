@@ -1,23 +1,103 @@
 """One self-contained HTML page: no network, everything a user wrote shown as text."""
 
 import base64
+import gzip
 import hashlib
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import msgspec
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from harmonium.reports.figures import VEGA_LITE, Figure
-from harmonium.reports.tables import Table
+from harmonium.analysis.findings import format_estimate
+from harmonium.analysis.statistics import Estimate
+from harmonium.environment import describe_environment
+from harmonium.reports.charts import VEGA_LITE, Figure
 from harmonium.reports.theme import DISC, Styles, make_config
 from harmonium.system import write_atomically
 from harmonium.version import __version__
+
+
+class Cell(NamedTuple):
+    """The text that is shown, its exact value for sorting and CSV, and the interval of that."""
+
+    text: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+Value = Cell | Estimate | str | float | None
+"""What a row may have; the column writes numbers and estimates."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; `name` is its name in CSV files, as in the exports of studies."""
+
+    name: str
+    title: str
+    write: Callable[[float], str] | None = None
+    """Writes its numbers; none for a column of text."""
+    interval: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it has numbers."""
+        return self.write is not None
+
+    def show(self, value: Value) -> Cell:
+        """Return the cell of a value."""
+        if value is None or isinstance(value, Cell):
+            return value or Cell("–")
+        if isinstance(value, str) or self.write is None:
+            return Cell(str(value))
+        if isinstance(value, Estimate):
+            if not math.isfinite(value.mean):
+                return Cell("–")
+            text = format_estimate(value, self.write, spread=self.interval)
+            return Cell(text, value.mean, know(value.low), know(value.high))
+        return Cell(self.write(value), float(value))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns; `name` becomes the file name of its CSV.
+
+    Numeric columns that are empty in every row are left out.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    values: Sequence[Sequence[Value]]
+
+    def __post_init__(self) -> None:
+        cells = [
+            [column.show(value) for column, value in zip(self.columns, row, strict=True)]
+            for row in self.values
+        ]
+        kept = [
+            place
+            for place, column in enumerate(self.columns)
+            if not column.numeric or any(row[place].value is not None for row in cells)
+        ]
+        object.__setattr__(self, "columns", [self.columns[place] for place in kept])
+        object.__setattr__(self, "rows", [[row[place] for place in kept] for row in cells])
+
+    rows: Sequence[Sequence[Cell]] = field(init=False)
+
+
+def know(bound: float | None) -> float | None:
+    """Return the bound of an interval; none if it is not a number, or infinite."""
+    return None if bound is None or not math.isfinite(bound) else float(bound)
 
 
 @dataclass(frozen=True)
@@ -41,8 +121,6 @@ class Page:
 
     kind: str
     title: str
-    file: str
-    """Begins the file names of its downloads."""
     description: str
     complete: bool
     state: str
@@ -51,12 +129,17 @@ class Page:
     sections: Sequence[Section]
     run: str
     """What was run, in one line."""
-    facts: Sequence[tuple[str, str]]
-    """The same in full, by name."""
+    facts: Sequence[tuple[str, str | None]]
+    """The same in full, by name; those without a value are left out."""
     texts: Sequence[tuple[str, str]] = ()
     """Long texts, folded away, by title."""
     styles: Styles = field(default_factory=dict)
     """The look of each algorithm, by name."""
+
+    @property
+    def file(self) -> str:
+        """Begins the file names of its downloads."""
+        return re.sub(r"\W+", "-", self.title).strip("-")[:60] or "report"
 
     @property
     def figures(self) -> list[Figure]:
@@ -82,7 +165,7 @@ def render(page: Page, watched: str | None = None) -> str:
         for place, spec in enumerate(figure.list_specs(), 1)
     }
     themes = {"light": make_config(dark=False), "dark": make_config(dark=True)}
-    library, script = _read_library(), _read_template("page.js")
+    script = _read_template("page.js")
     return (
         _environment()
         .get_template("page.html")
@@ -90,26 +173,21 @@ def render(page: Page, watched: str | None = None) -> str:
             page=page,
             watched=watched,
             version=__version__,
-            ring=DISC.hollow,
-            policy=_write_policy(library, script),
+            ring=DISC,
+            policy=_write_policy(script),
             css=_read_template("page.css"),
-            library=library,
+            library=_pack_library(),
             script=script,
-            charts=_embed(charts),
-            themes=_embed(themes),
+            data=pack(msgspec.json.encode({"charts": charts, "themes": themes})),
         )
     )
 
 
-def write_page(path: Path, text: str) -> None:
+def write_page(path: Path, page: Page) -> None:
     """Write a page in one step: a failure leaves the old file or none."""
+    text = render(page)
     with write_atomically(path, "w") as file:
         file.write(text)
-
-
-def name_file(title: str, otherwise: str) -> str:
-    """Return a title as part of a file name."""
-    return re.sub(r"\W+", "-", title).strip("-")[:60] or otherwise
 
 
 def format_time(iso: str) -> str:
@@ -125,37 +203,52 @@ def format_period(first: str, last: str) -> str:
     return f"{format_time(first)[:-4]} to {end[11:] if first[:10] == last[:10] else end}"
 
 
-def _split_settings(text: str) -> list[str]:
-    """Return the pieces between which a line may break: after commas and colons."""
-    return re.split("(?<=[,:])", text)
+def list_environment() -> list[tuple[str, str | None]]:
+    """Return processor and versions, by name."""
+    facts = describe_environment()
+    return [
+        ("Processor", f"{facts['processor']}, {facts['cores']} cores"),
+        ("harmonium", facts["harmonium"]),
+        ("Python", facts["python"]),
+    ]
 
 
-def _embed(value: object) -> str:
-    """Return JSON that may stand inside a script element: nothing in it can end the element."""
-    return msgspec.json.encode(value).decode().replace("<", "\\u003c")
+def write_environments(environments: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
+    """Return all versions and machines, as folded text with its title."""
+    texts = ["\n".join(f"{name}: {value}" for name, value in one.items()) for one in environments]
+    return [("Versions and machine", "\n\n".join(texts))] if texts else []
 
 
-def _write_policy(*scripts: str) -> str:
-    """Return a policy under which only our scripts run and nothing is fetched from elsewhere."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-        for script in scripts
-    )
-    return (
-        f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; "
-        "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
-    )
+def pack(text: bytes) -> str:
+    """Return a text compressed, in letters that may stand inside of an element."""
+    return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode()
 
 
-_EXPOSE = "window.vegaEmbed = vegaEmbed;"
+_EXPOSE: Final = "window.vegaEmbed = vegaEmbed;"
 
 
 @cache
-def _read_library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed in one script."""
-    return vl_convert.javascript_bundle(_EXPOSE, vl_version=VEGA_LITE).replace(
-        "</script", "<\\/script"
+def _pack_library() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed in one script, packed to less than half its size."""
+    return pack(vl_convert.javascript_bundle(_EXPOSE, vl_version=VEGA_LITE).encode())
+
+
+def _write_policy(script: str) -> str:
+    """Return a policy under which only our script runs and nothing is fetched from elsewhere.
+
+    Our script evaluates the library, and Vega its expressions.
+    """
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}' 'unsafe-eval'; style-src "
+        "'unsafe-inline'; img-src data: blob:; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'"
     )
+
+
+def _split_settings(text: str) -> list[str]:
+    """Return the pieces between which a line may break: after commas and colons."""
+    return re.split("(?<=[,:])", text)
 
 
 @cache
@@ -173,6 +266,4 @@ def _environment() -> Environment:
 
 @cache
 def _read_template(name: str) -> str:
-    loader = _environment().loader
-    assert loader is not None  # noqa: S101  # it was given
-    return loader.get_source(_environment(), name)[0]
+    return Path(__file__).with_name("templates").joinpath(name).read_text("utf-8")

@@ -1,53 +1,183 @@
-"""The report of a study, section by section."""
+"""The report of a study: everything that is read of a store at one moment, section by section."""
 
+import math
 from collections.abc import Sequence
-from itertools import groupby
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Final
 
-from harmonium.analysis.findings import choose_prices, describe_crossing, describe_price
-from harmonium.reports.courses import Course
-from harmonium.reports.figures import draw_courses
-from harmonium.reports.page import Page, Section, format_period, format_time, name_file
-from harmonium.reports.performance_section import show_performance
-from harmonium.reports.prose import (
+from harmonium.analysis.findings import (
+    Comparison,
+    Cost,
+    Law,
+    Row,
+    choose_prices,
+    compare_rows,
+    describe_crossing,
+    describe_price,
+    find_crossings,
+    find_prices,
+    fit_laws,
+    format_exponent,
+    format_p_value,
+    format_ratio,
+    is_too_wide,
+    name_state,
+)
+from harmonium.analysis.performance import Trajectory
+from harmonium.analysis.statistics import Metric
+from harmonium.reports.courses import Course, draw_convergence, draw_training
+from harmonium.reports.growth import draw_grid, draw_runs, draw_scaling, draw_shares
+from harmonium.reports.learned import list_models, show_learned
+from harmonium.reports.page import (
+    Cell,
+    Column,
+    Page,
+    Section,
+    Table,
+    Value,
+    format_period,
+    format_time,
+    know,
+    write_environments,
+)
+from harmonium.reports.performance import show_performance
+from harmonium.reports.theme import Styles, style_algorithms
+from harmonium.reports.words import (
     compare_algorithms,
     describe_unsolved,
+    title_problem,
     write_lead,
 )
-from harmonium.reports.snapshot import Single, Snapshot
-from harmonium.reports.study_figures import draw_grid, draw_runs, draw_scaling, draw_shares
-from harmonium.reports.tables import (
-    tabulate_comparisons,
-    tabulate_laws,
-    tabulate_rows,
-)
-from harmonium.reports.theme import Styles, style_algorithms
-from harmonium.reports.titles import title_problem
-from harmonium.text import format_count, format_duration
+from harmonium.studies.driver import read_walks
+from harmonium.studies.plans import Walk
+from harmonium.studies.store import About, Overview, Store
+from harmonium.studies.summary import read_trajectories, summarize
+from harmonium.text import format_count, format_duration, format_seconds
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A study and what its store holds of it at one moment: the study may be running."""
+
+    study: About
+    overview: Overview
+    taken: datetime
+    rows: Sequence[Row]
+    courses: Sequence[tuple[str, int, Course]]
+    """The first run of each family, size and algorithm that was measured, with family and size."""
+    reasons: Sequence[tuple[str, str]]
+    """By family, why it is not known what models learned."""
+    trajectories: Sequence[Trajectory]
+    """Of the plan `runs`: the best so far of each run behind the rows that are done."""
+
+    @property
+    def done(self) -> int:
+        """Number of rows that have ended, solved or not."""
+        return sum(row.state in ("done", "not solved", "failed") for row in self.rows)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is nothing left to run."""
+        return self.done == len(self.rows)
+
+    @property
+    def plan(self) -> str:
+        """The name of the study's plan, the same for all rows."""
+        return self.rows[0].plan
+
+    @cached_property
+    def laws(self) -> list[Law]:
+        """How the cost of each family and algorithm grows."""
+        return fit_laws(self.rows)
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Each two algorithms at each size, on the same runs or instances."""
+        return compare_rows(self.rows)
+
+    def choose_largest(self, *, learned: bool = False) -> list[tuple[str, int, Course]]:
+        """Return the largest run of each family and algorithm, or of those with models stored."""
+        known = [one for one in self.courses if not learned or one[2].learned is not None]
+        largest = {
+            (family, course.algorithm): course
+            for family, _, course in sorted(known, key=lambda one: one[1])
+        }
+        return [one for one in known if largest[one[0], one[2].algorithm] is one[2]]
+
+
+def take_snapshot(store: Store) -> Snapshot:
+    """Read everything a report needs."""
+    with store.frozen():
+        study, walks = read_walks(store)
+        runs = [walk for walk in walks if walk.case.plan.name == "runs"]
+        courses, reasons = _read_courses(walks, store)
+        return Snapshot(
+            study=study,
+            overview=store.overview(),
+            taken=datetime.now(UTC),
+            rows=summarize(walks),
+            courses=courses,
+            reasons=reasons,
+            trajectories=list(read_trajectories(runs, store)),
+        )
+
+
+def _read_courses(
+    walks: Sequence[Walk], store: Store
+) -> tuple[list[tuple[str, int, Course]], list[tuple[str, str]]]:
+    """Return the first run of each family, size and algorithm; on a grid of its last population.
+
+    Also return, by family, why it is not known what models learned.
+    """
+    found: dict[tuple[str, int, str], str] = {}
+    for walk in sorted(walks, key=lambda walk: walk.case.instance or 0, reverse=True):
+        if walk.found and walk.found.measured:
+            case = walk.case
+            found[case.family, case.size, case.name] = walk.found.measured.trials[0].key
+    cases = dict.fromkeys((walk.case.family, walk.case.size, walk.case.name) for walk in walks)
+    courses: list[tuple[str, int, Course]] = []
+    reasons: dict[tuple[str, str], None] = {}
+    for family, size, name in cases:
+        key = found.get((family, size, name), "")
+        result, trace = store.result(key), store.trace(key)
+        if result and trace.get("evaluations"):
+            problem = f"{family}, n = {size}"
+            learned = store.learned(key)
+            if isinstance(learned, str):
+                reasons[family, learned], learned = None, None
+            courses.append((family, size, Course(problem, name, result, trace, learned)))
+    return courses, list(reasons)
 
 
 def make_study_page(snapshot: Snapshot) -> Page:
     """Make the report."""
     study = snapshot.study
-    styles = style_algorithms(snapshot.names)
+    styles = style_algorithms(row.name for row in snapshot.rows)
     measured = {"bisect": _show_growth, "grid": _show_grid, "runs": _show_success}
     sections = [
         *measured[snapshot.plan](snapshot, styles),
         _show_runs(snapshot, styles),
-        _show_comparisons(snapshot),
+        _show_models(snapshot, styles),
+        Section(
+            *("comparisons", "Which differences are clear"),
+            tables=[tabulate_comparisons(snapshot.comparisons)],
+        ),
         _show_numbers(snapshot),
     ]
+    environments = snapshot.overview.environments
     return Page(
         kind="study report",
         title=study.name,
-        file=name_file(study.name, "study"),
         description=study.description,
         complete=snapshot.complete,
         state=_describe_state(snapshot),
-        lead=write_lead(snapshot),
+        lead=write_lead(snapshot.rows),
         sections=[section for section in sections if _has_content(section)],
         run=_describe_run(snapshot),
         facts=_list_facts(snapshot),
-        texts=[("The study", study.definition), *_list_environments(snapshot)],
+        texts=[("The study", study.definition), *write_environments(environments)],
         styles=styles,
     )
 
@@ -59,28 +189,27 @@ def _has_content(section: Section) -> bool:
 
 
 def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    evaluations, cpu, population, building = draw_scaling(snapshot, styles)
+    figures = draw_scaling(snapshot.rows, snapshot.laws, styles)
     return [
         Section(
-            "evaluations",
-            "Evaluations and time",
+            *("evaluations", "Evaluations and time"),
             sentences=compare_algorithms(snapshot.rows),
-            figures=[evaluations, cpu],
+            figures=figures[:2],
         ),
         _show_scaling(snapshot),
         Section(
-            "time",
-            "Population, and where the time goes",
-            figures=[population, building, draw_shares(snapshot.rows)],
+            *("time", "Population, and where the time goes"),
+            figures=[*figures[2:], draw_shares(snapshot.rows)],
         ),
     ]
 
 
 def _show_scaling(snapshot: Snapshot) -> Section:
     """Return exponents, crossings and break-even prices."""
+    prices = find_prices(snapshot.rows, snapshot.comparisons)
     sentences = [
-        *map(describe_crossing, snapshot.crossings),
-        *map(describe_price, choose_prices(snapshot.prices)),
+        *map(describe_crossing, find_crossings(snapshot.laws)),
+        *map(describe_price, choose_prices(prices)),
     ]
     if not snapshot.laws and any(row.state == "done" for row in snapshot.rows):
         sentences.append("An exponent needs two solved sizes: there is none to show yet.")
@@ -90,18 +219,17 @@ def _show_scaling(snapshot: Snapshot) -> Section:
 
 def _show_grid(snapshot: Snapshot, styles: Styles) -> list[Section]:
     return [
-        Section("grid", "Results by population", figures=draw_grid(snapshot, styles)),
+        Section("grid", "Results by population", figures=draw_grid(snapshot.rows, styles)),
         Section("time", "Where the time goes", figures=[draw_shares(snapshot.rows)]),
     ]
 
 
 def _show_success(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    solved, expected, cpu = draw_runs(snapshot, styles)
+    solved, expected, cpu = draw_runs(snapshot.rows, styles)
     return [
         Section(
-            "success",
-            "Success and expected evaluations",
-            sentences=compare_algorithms(snapshot.rows, snapshot.plan),
+            *("success", "Success and expected evaluations"),
+            sentences=compare_algorithms(snapshot.rows),
             figures=[solved, expected],
         ),
         show_performance(snapshot.trajectories, styles),
@@ -111,47 +239,46 @@ def _show_success(snapshot: Snapshot, styles: Styles) -> list[Section]:
 
 
 def _show_runs(snapshot: Snapshot, styles: Styles) -> Section:
-    groups = groupby(snapshot.courses, lambda pair: pair[0].family)
-    courses = [_name_courses(list(pairs)) for _, pairs in groups]
+    drawn = snapshot.choose_largest()
+    groups = []
+    for family in dict.fromkeys(family for family, _, _ in drawn):
+        mine = [(size, course) for one, size, course in drawn if one == family]
+        sizes = ", ".join(str(size) for size in sorted({size for size, _ in mine}))
+        groups.append((f"{title_problem(family)}, n = {sizes}", [course for _, course in mine]))
     which = "The first run of each algorithm, at the largest size with results."
-    return Section("runs", "Single runs", [which], figures=draw_courses(courses, styles))
+    figures = [draw_convergence(groups, styles), draw_training(groups, styles)]
+    return Section("runs", "Single runs", [which], figures=figures)
 
 
-def _name_courses(pairs: Sequence[tuple[Single, Course]]) -> tuple[str, list[Course]]:
-    """Return the courses of a family, and a title with their sizes."""
-    sizes = sorted({single.size for single, _ in pairs})
-    title = f"{title_problem(pairs[0][0].family)}, n = {', '.join(map(str, sizes))}"
-    return title, [course for _, course in pairs if course.evaluations]
-
-
-def _show_comparisons(snapshot: Snapshot) -> Section:
-    tables = [tabulate_comparisons(snapshot.comparisons)]
-    return Section("comparisons", "Which differences are clear", tables=tables)
+def _show_models(snapshot: Snapshot, styles: Styles) -> Section:
+    drawn = snapshot.choose_largest(learned=True)
+    known = {family for family, _, _ in drawn}
+    remarks = [
+        f"{family} is left out: {why}." for family, why in snapshot.reasons if family not in known
+    ]
+    return show_learned(list_models([course for _, _, course in drawn]), styles, "", remarks)
 
 
 def _show_numbers(snapshot: Snapshot) -> Section:
     cut = any(row.state == "done" and row.reason for row in snapshot.rows)
+    tolerance = (
+        "If the tolerance was not reached, a ceiling ended the bisection: the population may be "
+        "larger than needed."
+    )
     return Section(
-        "numbers",
-        "All numbers",
+        *("numbers", "All numbers"),
         sentences=describe_unsolved(snapshot.rows),
         tables=[tabulate_rows(snapshot.rows, expected=snapshot.plan != "bisect")],
-        remarks=[_TOLERANCE] if cut else [],
+        remarks=[tolerance] if cut else [],
     )
 
 
-_TOLERANCE = (
-    "If the tolerance was not reached, a ceiling ended the bisection: the population may be larger "
-    "than needed."
-)
-
-
 def _describe_state(snapshot: Snapshot) -> str:
-    count = f"{snapshot.done} of {len(snapshot.rows)} rows"
+    number = f"{snapshot.done} of {len(snapshot.rows)} rows"
     if snapshot.complete:
-        return f"Complete: {count}."
+        return f"Complete: {number}."
     taken = format_time(snapshot.taken.isoformat())
-    return f"A snapshot of an unfinished study: {count} at {taken}."
+    return f"A snapshot of an unfinished study: {number} at {taken}."
 
 
 def _describe_run(snapshot: Snapshot) -> str:
@@ -167,10 +294,10 @@ def _describe_run(snapshot: Snapshot) -> str:
     return ", ".join(words)
 
 
-def _list_facts(snapshot: Snapshot) -> list[tuple[str, str]]:
+def _list_facts(snapshot: Snapshot) -> list[tuple[str, str | None]]:
     study, all_of = snapshot.study, snapshot.overview
     failed = f", {all_of.failed:,} of them failed" if all_of.failed else ""
-    facts = [
+    facts: list[tuple[str, str | None]] = [
         ("Study", study.name),
         ("Seed", f"{study.seed}: run r has seed + r - 1, at every size and population"),
         ("Trials stored", f"{format_count(all_of.trials)}{failed}"),
@@ -193,19 +320,154 @@ def _list_facts(snapshot: Snapshot) -> list[tuple[str, str]]:
     return facts
 
 
-def _join(environments: Sequence[dict[str, str]], name: str, count: str = "") -> str:
+def _join(environments: Sequence[dict[str, str]], name: str, cores: str = "") -> str:
     """Return the different values of a fact, with a second one as their number."""
     values = [
-        f"{facts.get(name, '?')}" + (f", {facts[count]} cores" if count in facts else "")
+        f"{facts.get(name, '?')}" + (f", {facts[cores]} cores" if cores in facts else "")
         for facts in environments
     ]
     return "; ".join(dict.fromkeys(values))
 
 
-def _list_environments(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Return all facts of each environment as folded text."""
-    texts = [
-        "\n".join(f"{name}: {value}" for name, value in facts.items())
-        for facts in snapshot.overview.environments
+_LAW_TITLES: Final[dict[Metric, str]] = {
+    "evaluations": "evaluations",
+    "cpu_total": "CPU time",
+    "cpu_building": "building",
+    "population": "population",
+}
+
+
+def tabulate_laws(laws: Sequence[Law]) -> Table:
+    """Return the exponents beside the paper's, a row for each family and algorithm."""
+    missing = any(law.missing for law in laws)
+    columns = [Column("family", "problem"), Column("name", "algorithm"), Column("sizes", "sizes")]
+    columns += [Column("missing_sizes", "sizes left out")] if missing else []
+    for metric, title in _LAW_TITLES.items():
+        columns += [
+            Column(metric, title, "{:.2f}".format, interval=True),
+            Column(f"{metric}_paper", "paper", "{:.1f}".format),
+        ]
+    rows = []
+    for family, name in dict.fromkeys((law.family, law.name) for law in laws):
+        known = {law.metric: law for law in laws if (law.family, law.name) == (family, name)}
+        first = next(iter(known.values()))
+        cells: list[Any] = [family, name, " ".join(map(str, first.sizes))]
+        cells += [" ".join(map(str, first.missing)) or None] if missing else []
+        for metric in _LAW_TITLES:
+            law = known.get(metric)
+            cells += [None, None] if law is None else [_show_exponent(law), law.paper]
+        rows.append(cells)
+    caption = (
+        "Exponents e of value = c·n^e, ± half of a 95 % interval by Student's t over the sizes; "
+        "beside them the paper's, for algorithms with the paper's own setting."
+    )
+    if missing:
+        caption += " Sizes that are unfinished, not solved or failed are left out."
+    if any(is_too_wide(law.exponent) for law in laws):
+        caption += " Too wide: the interval says nothing about the growth; measure more sizes."
+    return Table("scaling", caption, columns, rows)
+
+
+def _show_exponent(law: Law) -> Cell:
+    exponent = law.exponent
+    bounds = (exponent.low, exponent.high) if exponent.known else ()
+    return Cell(format_exponent(exponent), exponent.mean, *bounds)
+
+
+_METRIC_COLUMNS: Final = (
+    Column("population", "population", format_count, interval=True),
+    Column("evaluations", "evaluations", format_count, interval=True),
+    Column("unique_evaluations", "unique", format_count, interval=True),
+    Column("generations", "generations", format_seconds, interval=True),
+    Column("cpu_total", "CPU seconds", format_seconds, interval=True),
+    Column("cpu_building", "building seconds", format_seconds, interval=True),
+)
+_CHANCE_COLUMNS: Final = (
+    Column("success_rate", "success rate", "{:.0%}".format),
+    Column("expected_evaluations", "expected evaluations", format_count, interval=True),
+)
+
+
+def tabulate_rows(rows: Sequence[Row], *, expected: bool = False) -> Table:
+    """Return a row for each problem size and algorithm, with intervals.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        What was measured.
+    expected : bool
+        Whether to show success rate and expected evaluations: not every run had to be solved.
+    """
+    columns = [
+        *(Column("family", "problem"), Column("size", "size", str), Column("name", "algorithm")),
+        *_METRIC_COLUMNS,
+        *(_CHANCE_COLUMNS if expected else ()),
+        *(Column("solved", "runs solved", str), Column("state", "state")),
     ]
-    return [("Versions and machine", "\n\n".join(texts))] if texts else []
+    values = []
+    for row in rows:
+        done = row.state == "done"
+        cells: list[Any] = [row.family, row.size, row.name]
+        for column in _METRIC_COLUMNS:
+            estimate = row.estimate(column.name)  # type: ignore[arg-type]  # a metric
+            given = column.name == "population" and row.given is not None
+            cells.append(estimate.mean if estimate and given else estimate)
+        cells += [row.success_rate, row.expected_evaluations] if expected else []
+        cells.append(Cell(f"{row.solved}/{row.runs}", row.solved) if done else None)
+        state = f"{name_state(row.state)}: {row.reason}" if row.reason else name_state(row.state)
+        values.append([*cells, row.reason if row.state == "not solved" else state])
+    caption = (
+        "Means over runs, or over instances if there are several; ± half of a 95 % interval by "
+        "Student's t on logarithms, of a single population half of its bracket."
+    )
+    if expected:
+        caption += (
+            " Expected evaluations (ERT): the evaluations of all runs divided by the number of "
+            "solved ones."
+        )
+    return Table("summary", caption, columns, values)
+
+
+_COST_TITLES: Final[dict[Cost, str]] = {
+    "evaluations": "evaluations",
+    "expected_evaluations": "expected evaluations",
+    "cpu_total": "CPU time",
+}
+
+
+def tabulate_comparisons(comparisons: Sequence[Comparison]) -> Table:
+    """Return a row for each two algorithms, size and cost."""
+    columns = [
+        Column("family", "problem"),
+        Column("size", "size", str),
+        Column("population", "population", format_count),
+        Column("cost", "cost"),
+        Column("name", "algorithm"),
+        Column("other", "compared with"),
+        Column("ratio", "ratio", "{:.2f}".format),
+        Column("pairs", "pairs", format_count),
+        Column("wins", "less", format_count),
+        Column("ties", "equal", format_count),
+        Column("a12", "A12", "{:.2f}".format),
+        Column("p", "p", format_p_value),
+        Column("p_holm", "p, corrected", format_p_value),
+        Column("better", "clearly less"),
+    ]
+    rows = []
+    for one in comparisons:
+        ratio = one.mean / one.other_mean if one.other_mean > 0 else math.nan
+        computed: dict[str, Value] = {
+            "cost": _COST_TITLES[one.cost],
+            "ratio": Cell(format_ratio(one), know(ratio)),
+            "better": one.better or "not clear",
+        }
+        names = [column.name for column in columns]
+        rows.append([computed[name] if name in computed else getattr(one, name) for name in names])
+    caption = (
+        "Two algorithms on the same runs, or on the same instances if there are several. Ratio: "
+        "mean cost of the first divided by that of the second. Less, equal: pairs in which the "
+        "first costs less, or the same. A12: chance that the first costs less. p: Wilcoxon's "
+        "signed-rank test; corrected by Holm's method over all rows of a problem and cost. A "
+        "difference is clear if the corrected p is below 0.05; fewer than 6 pairs never suffice."
+    )
+    return Table("comparisons", caption, columns, rows)

@@ -5,7 +5,7 @@ Ito (2008) and differ in lightness too, for colour-blind readers; on dark pages 
 Against the page, text has a contrast of 4.5 or more and lines and markers of 3 or more (WCAG AA).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 
@@ -32,81 +32,22 @@ PHASE_TONES: Final = {
 }
 """Muted, so that no phase looks like an algorithm."""
 
-Corners = Sequence[complex]
-"""The corners of an outline within about ±1; the inside is where 1j times a side points."""
-
-_LINE_WIDTH: Final = 0.34
-"""Of hollow shapes."""
-
-
-def _join(corners: Corners) -> str:
-    points = "L".join(f"{corner.real:.3g},{corner.imag:.3g}" for corner in corners)
-    return f"M{points}Z"
-
-
-def _shrink(corners: Corners) -> list[complex]:
-    """Return an outline with its sides moved to the inside by the width of a line."""
-    inner = []
-    for place, corner in enumerate(corners):
-        sides = corner - corners[place - 1], corners[(place + 1) % len(corners)] - corner
-        one, other = (1j * side / abs(side) for side in sides)
-        inner.append(corner + _LINE_WIDTH * (one + other) / (1 + (one * other.conjugate()).real))
-    return inner
-
-
-class Shape(NamedTuple):
-    """A marker as SVG paths within about ±1."""
-
-    filled: str
-    hollow: str
-    """With a hole: its outline turns the other way round."""
-
-
-def _make_shape(corners: Corners) -> Shape:
-    filled = _join(corners)
-    return Shape(filled, filled + _join(_shrink(corners)[::-1]))
-
-
-def _list_corners(count: int, *radii: float) -> list[complex]:
-    """Return corners around the centre, the first on top; radii take turns."""
-    return [-1j * radii[place % len(radii)] * 1j ** (4 * place / count) for place in range(count)]
-
-
-_CIRCLE = "M{r},0A{r},{r},0,1,1,-{r},0A{r},{r},0,1,1,{r},0Z"
-_HOLE = "M{r},0A{r},{r},0,1,0,-{r},0A{r},{r},0,1,0,{r},0Z"
-_PLUS = [-0.4 - 1.1j, 0.4 - 1.1j, 0.4 - 0.4j]
-_TRIANGLE = [-1.15j, 1.2 + 0.9j, -1.2 + 0.9j]
-
-DISC: Final = Shape(_CIRCLE.format(r=1), _CIRCLE.format(r=1) + _HOLE.format(r=1 - _LINE_WIDTH))
-SQUARE: Final = _make_shape([-0.9 - 0.9j, 0.9 - 0.9j, 0.9 + 0.9j, -0.9 + 0.9j])
-TRIANGLE: Final = _make_shape(_TRIANGLE)
-DIAMOND: Final = _make_shape([-1.25j, 1.25, 1.25j, -1.25])
-PLUS: Final = _make_shape([corner * turn for turn in (1, 1j, -1, -1j) for corner in _PLUS])
-TRIANGLE_DOWN: Final = _make_shape([-corner for corner in _TRIANGLE])
-TRIANGLE_RIGHT: Final = _make_shape([corner * 1j for corner in _TRIANGLE])
-TRIANGLE_LEFT: Final = _make_shape([corner * -1j for corner in _TRIANGLE])
-CROSS: Final = _make_shape(
-    [corner * turn * (1 + 1j) / 2**0.5 for turn in (1, 1j, -1, -1j) for corner in _PLUS]
-)
-BAR: Final = _make_shape([-0.55 - 1.25j, 0.55 - 1.25j, 0.55 + 1.25j, -0.55 + 1.25j])
-BEAM: Final = _make_shape([-1.25 - 0.55j, 1.25 - 0.55j, 1.25 + 0.55j, -1.25 + 0.55j])
-HEXAGON: Final = _make_shape(_list_corners(6, 1.15))
-STAR: Final = _make_shape(_list_corners(10, 1.45, 0.75))
-STAR_OF_FOUR: Final = _make_shape(_list_corners(8, 1.45, 0.7))
-HOUSE: Final = _make_shape([-1.2j, 1 - 0.2j, 1 + 1j, -1 + 1j, -1 - 0.2j])
-SHIELD: Final = _make_shape([1.2j, -1 + 0.2j, -1 - 1j, 1 - 1j, 1 + 0.2j])
-TRAPEZOID: Final = _make_shape([-0.5 - 0.85j, 0.5 - 0.85j, 1.25 + 0.85j, -1.25 + 0.85j])
-SLANT: Final = _make_shape([-0.4 - 0.85j, 1.35 - 0.85j, 0.4 + 0.85j, -1.35 + 0.85j])
-_TEE = [1.15 - 1.1j, 1.15 - 0.2j, 0.45 - 0.2j, 0.45 + 1.1j]
-TEE: Final = _make_shape([*_TEE, *(-corner.conjugate() for corner in reversed(_TEE))])
-CHEVRON: Final = _make_shape([-1.2j, 1.15 - 0.1j, 1.15 + 1.1j, 0.1j, -1.15 + 1.1j, -1.15 - 0.1j])
+DISC: Final = "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z"
+SQUARE: Final = "M-.9,-.9H.9V.9H-.9Z"
+DIAMOND: Final = "M0,-1.25L1.25,0L0,1.25L-1.25,0Z"
+PLUS: Final = "M-.4,-1.1H.4V-.4H1.1V.4H.4V1.1H-.4V.4H-1.1V-.4H-.4Z"
+UP: Final = "M0,-1.15L1.2,.9H-1.2Z"
+DOWN: Final = "M0,1.15L1.2,-.9H-1.2Z"
+RIGHT: Final = "M1.15,0L-.9,1.2V-1.2Z"
+LEFT: Final = "M-1.15,0L.9,1.2V-1.2Z"
+"""Markers as SVG paths within about ±1."""
 
 
 class Style(NamedTuple):
     """The look of an algorithm, the same in every chart."""
 
     tone: Tone
-    shape: Shape
+    shape: str
 
 
 Styles = Mapping[str, Style]
@@ -116,23 +57,23 @@ KNOWN_STYLES: Final = {
     "rbm": Style(Tone("#0072B2", "#56B4E9"), DISC),
     "boa": Style(Tone("#D55E00", "#FF8B3D"), SQUARE),
     "rbm-paper": Style(Tone("#C75CA1", "#E58BC0"), DIAMOND),
-    "boa-rtr": Style(Tone("#009E73", "#1FB88A"), TRIANGLE),
-    "rbm-paper-n": Style(Tone("#7B1E5A", "#A8428A"), TRIANGLE_LEFT),
+    "boa-rtr": Style(Tone("#009E73", "#1FB88A"), UP),
+    "rbm-paper-n": Style(Tone("#7B1E5A", "#A8428A"), LEFT),
     "umda": Style(Tone("#5C5C5C", "#CFCFCF"), PLUS),
-    "pyramid": Style(Tone("#6B4A00", "#A37A2C"), TRIANGLE_DOWN),
-    "rbm-worst": Style(Tone("#3A2CA8", "#8E86FF"), TRIANGLE_RIGHT),
-    "hboa": Style(Tone("#A31621", "#FF5C5C"), HOUSE),
-    "tree": Style(Tone("#1B5E20", "#4E9A3A"), CHEVRON),
-    "ecga": Style(Tone("#B8860B", "#FFC02E"), BAR),
-    "mrf": Style(Tone("#00909C", "#3FE0E8"), HEXAGON),
-    "ga": Style(Tone("#9A5B4F", "#DDA894"), CROSS),
-    "pbil": Style(Tone("#161616", "#FFFFFF"), BEAM),
-    "mimic": Style(Tone("#3F9B0B", "#6FD93C"), SLANT),
-    "bmda": Style(Tone("#606C00", "#E3F03A"), TRAPEZOID),
-    "dbn": Style(Tone("#8A2BE2", "#B84DFF"), STAR),
-    "dbm": Style(Tone("#0B2A5B", "#3D7BFF"), STAR_OF_FOUR),
-    "dae": Style(Tone("#E6007E", "#FF3D9A"), SHIELD),
-    "helmholtz": Style(Tone("#2F6BFF", "#9DB4FF"), TEE),
+    "pyramid": Style(Tone("#6B4A00", "#A37A2C"), DOWN),
+    "rbm-worst": Style(Tone("#3A2CA8", "#8E86FF"), RIGHT),
+    "hboa": Style(Tone("#A31621", "#FF5C5C"), UP),
+    "tree": Style(Tone("#1B5E20", "#4E9A3A"), DIAMOND),
+    "ecga": Style(Tone("#B8860B", "#FFC02E"), SQUARE),
+    "mrf": Style(Tone("#00909C", "#3FE0E8"), DISC),
+    "ga": Style(Tone("#9A5B4F", "#DDA894"), PLUS),
+    "pbil": Style(Tone("#161616", "#FFFFFF"), DOWN),
+    "mimic": Style(Tone("#3F9B0B", "#6FD93C"), LEFT),
+    "bmda": Style(Tone("#606C00", "#E3F03A"), RIGHT),
+    "dbn": Style(Tone("#8A2BE2", "#B84DFF"), DOWN),
+    "dbm": Style(Tone("#0B2A5B", "#3D7BFF"), SQUARE),
+    "dae": Style(Tone("#E6007E", "#FF3D9A"), UP),
+    "helmholtz": Style(Tone("#2F6BFF", "#9DB4FF"), LEFT),
 }
 """All models and other names that studies of harmonium use: the same look on every page."""
 
@@ -164,11 +105,12 @@ def style_algorithms(names: Iterable[str]) -> dict[str, Style]:
 def _list_styles() -> list[Style]:
     """Return the known looks, the least used first, then every other pair of colour and shape."""
     looks = list(KNOWN_STYLES.values())[::-1]
-    return [
+    shifted = [
         Style(look.tone, looks[(place + shift) % len(looks)].shape)
         for shift in range(len(looks))
         for place, look in enumerate(looks)
     ]
+    return list(dict.fromkeys(shifted))
 
 
 FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"

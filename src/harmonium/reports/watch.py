@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from harmonium.reports.page import render
-from harmonium.reports.snapshot import take_snapshot
-from harmonium.reports.study_page import make_study_page
+from harmonium.reports.study_page import make_study_page, take_snapshot
 from harmonium.specs import SpecError
 from harmonium.studies.store import Store
 
@@ -26,7 +25,7 @@ class Watched:
     """The newest page of a store, built on request; safe to use from several threads."""
 
     def __init__(self, store: Path, pause: float = MIN_PAUSE) -> None:
-        self._store = store.absolute()  # a run that is repeated may change the folder
+        self._store = store
         self._pause = pause
         self._lock = threading.Lock()
         self._version = ""

@@ -1,0 +1,444 @@
+"""Costs of a study against size or population: curves, and the figures that draw them."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import altair as alt
+
+from harmonium.analysis.findings import Law, Row
+from harmonium.analysis.paper import find_exponent, name_family, name_model, read_points
+from harmonium.analysis.statistics import Estimate, Metric
+from harmonium.clock import PHASES
+from harmonium.reports.charts import (
+    SHOWN,
+    Chart,
+    Figure,
+    encode_share,
+    finish,
+    label_log,
+    make_data,
+    paint,
+    span_log,
+    thin_out,
+)
+from harmonium.reports.courses import PHASES_CAPTION, draw_phases
+from harmonium.reports.page import know
+from harmonium.reports.theme import BACKGROUND, KNOWN_STYLES, Styles
+from harmonium.reports.words import format_value, title_problem, write_power
+
+MAX_PANELS: Final = 12
+"""Panels of a grid; more sizes are thinned out."""
+MAX_PHASE_SIZES: Final = 4
+"""Sizes of a family whose phases are shown."""
+MAX_PAPER_RATIO: Final = 1.5
+"""The paper's points are shown up to so many times our largest size, or below our smallest."""
+PAPER_NAMES: Final = {"RBM": "rbm-paper", "BOA": "boa", "TREE": None}
+"""The names whose looks the paper's models have if a study has no algorithm with their settings.
+
+TREE is shown only beside such an algorithm.
+"""
+PAPER_METRICS: Final[dict[Metric, str]] = {
+    "evaluations": "evaluations",
+    "cpu_total": "cpu_seconds",
+}
+_NOT_SOLVED: Final = ", not solved"
+
+
+class Spot(NamedTuple):
+    """A measured value with its interval; a bound that is not known is none."""
+
+    x: int
+    mean: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One algorithm, or one of the paper's, in a panel."""
+
+    algorithm: str
+    """Its name in the study; of the paper's curves that of the algorithm with its settings."""
+    label: str
+    spots: tuple[Spot, ...]
+    line: tuple[tuple[float, float], ...] = ()
+    """Through the points: the fitted law at its smallest and its largest size, or the points."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves on common axes."""
+
+    title: str
+    x_title: str
+    curves: tuple[Curve, ...]
+    paper: tuple[Curve, ...] = ()
+
+    @property
+    def all(self) -> tuple[Curve, ...]:
+        """All curves, the paper's last."""
+        return (*self.curves, *self.paper)
+
+    def describe(self, what: str) -> str:
+        """Return a text alternative of the panel."""
+        words = [f"{curve.label}: {_describe(curve.spots)}" for curve in self.all]
+        return f"{self.title}, {what} by {self.x_title}. " + "; ".join(words) + "."
+
+
+Reader = Callable[[Row], Estimate | None]
+"""Reads what is drawn of a row."""
+
+
+def read_success(row: Row) -> Estimate | None:
+    """Return the share of the runs that were solved; it has no interval."""
+    share = row.success_rate
+    return None if share is None else Estimate(share, math.nan, math.nan)
+
+
+def read_expected(row: Row) -> Estimate | None:
+    """Return the expected evaluations to the optimum (ERT)."""
+    return row.expected_evaluations
+
+
+def read_metric(metric: Metric) -> Reader:
+    """Return the reader of a metric."""
+    return lambda row: row.estimate(metric)
+
+
+def trace_growth(rows: Sequence[Row], laws: Sequence[Law], metric: Metric) -> list[Panel]:
+    """Return a panel for each family with something measured: a metric against the size."""
+    panels = []
+    for family, mine in _group(rows, lambda row: row.family).items():
+        known = {law.name: law for law in laws if (law.family, law.metric) == (family, metric)}
+        curves = [
+            _trace_algorithm(name, theirs, known.get(name), metric)
+            for name, theirs in _group(mine, lambda row: row.name).items()
+        ]
+        if any(curve.spots for curve in curves):
+            shown = [one for one in curves if one.spots or one.label.endswith(_NOT_SOLVED)]
+            paper = tuple(_trace_paper(mine, metric))
+            panels.append(Panel(title_problem(family), "size n (bits)", tuple(shown), paper))
+    return panels
+
+
+def trace_sizes(rows: Sequence[Row], read: Reader) -> list[Panel]:
+    """Return a panel for each family with something measured: any value against the size."""
+    return [
+        Panel(title_problem(family), "size n (bits)", curves)
+        for family, mine in _group(rows, lambda row: row.family).items()
+        if (curves := _join_all(mine, lambda row: row.size, read))
+    ]
+
+
+def trace_grid(rows: Sequence[Row], read: Reader) -> list[Panel]:
+    """Return a panel for each family and size of a grid: any value against the population."""
+    given = [row for row in rows if row.given is not None]
+    cells = dict.fromkeys((row.family, row.size) for row in given if row.state == "done")
+    panels = []
+    for family, size in thin_out(list(cells), MAX_PANELS):
+        mine = [row for row in given if (row.family, row.size) == (family, size)]
+        if curves := _join_all(mine, lambda row: row.given or 0, read):
+            panels.append(Panel(f"{title_problem(family)}, n = {size}", "population", curves))
+    return panels
+
+
+def _group(rows: Sequence[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def _trace_algorithm(name: str, rows: Sequence[Row], law: Law | None, metric: Metric) -> Curve:
+    spots = _list_spots(rows, lambda row: row.size, read_metric(metric))
+    label = f"{name}, {_write_law(law.exponent)}" if law and law.exponent.known else name
+    unsolved = [str(row.size) for row in rows if row.state == "not solved"]
+    if unsolved and spots:
+        label += f", not solved at n = {', '.join(unsolved[:3])}{'…' if len(unsolved) > 3 else ''}"
+    elif unsolved:
+        label += _NOT_SOLVED
+    ends = (min(law.sizes), max(law.sizes)) if law else ()
+    line = tuple((float(size), law.predict(size)) for size in ends if law)
+    return Curve(name, label, spots, line)
+
+
+def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
+    """Yield the paper's models on this family, at sizes near ours."""
+    family = name_family(rows[0].problem)
+    sizes = [row.size for row in rows if row.state == "done"]
+    for kind, alike in PAPER_NAMES.items():
+        spots = tuple(
+            Spot(point.size, point.value, point.value, point.value)
+            for point in read_points()
+            if (point.family, point.model, point.metric)
+            == (family, kind, PAPER_METRICS.get(metric))
+            and point.hidden in ("", "n/2")
+            and min(sizes) / MAX_PAPER_RATIO <= point.size <= max(sizes) * MAX_PAPER_RATIO
+        )
+        ours = (row.name for row in rows if name_model(row.algorithm) == kind)
+        name = next(ours, alike)
+        if spots and name is not None:
+            exponent = find_exponent(rows[0].problem, kind, metric)
+            growth = "" if exponent is None else f", {write_power(f'{exponent:.1f}')}"
+            yield Curve(name, f"the paper's {kind}{growth}", spots)
+
+
+def _write_law(exponent: Estimate) -> str:
+    """Return a law with the interval of its exponent: "n¹·⁶⁸ (1.48 to 1.88)"."""
+    interval = f"({exponent.low:.2f} to {exponent.high:.2f})".replace("-", "−")
+    return f"{write_power(f'{exponent.mean:.2f}')} {interval}"
+
+
+def _join_all(rows: Sequence[Row], where: Callable[[Row], int], read: Reader) -> tuple[Curve, ...]:
+    """Return the curve of each algorithm that has ended; nothing if there is no point at all."""
+    curves = []
+    for name, mine in _group(rows, lambda row: row.name).items():
+        spots = _list_spots(mine, where, read)
+        if any(row.state == "done" for row in mine):
+            line = tuple((float(spot.x), spot.mean) for spot in spots)
+            curves.append(Curve(name, name if spots else name + _NOT_SOLVED, spots, line))
+    return tuple(curves) if any(curve.spots for curve in curves) else ()
+
+
+def _list_spots(rows: Sequence[Row], where: Callable[[Row], int], read: Reader) -> tuple[Spot, ...]:
+    """Return a point for each row that is done and has something to draw."""
+    found = ((where(row), read(row)) for row in rows if row.state == "done")
+    return tuple(
+        Spot(x, estimate.mean, know(estimate.low), know(estimate.high))
+        for x, estimate in found
+        if estimate is not None and math.isfinite(estimate.mean)
+    )
+
+
+def _describe(spots: Sequence[Spot]) -> str:
+    if not spots:
+        return "no points"
+    ends = dict.fromkeys((spots[0], spots[-1]))
+    return " to ".join(f"{format_value(spot.mean)} at {spot.x}" for spot in ends)
+
+
+def draw_growth(
+    panel: Panel, styles: Styles, y_title: str, *, form: str = "~s", log: bool = True
+) -> Chart:
+    """Draw curves with interval bars, fitted lines and the paper's points, on logarithmic axes.
+
+    The axes do not depend on which algorithms are hidden. Values that are not positive are not on a
+    logarithmic axis, and lower bounds end at a thousandth.
+    """
+    places = sorted({spot.x for curve in panel.all for spot in curve.spots})
+    x = alt.X(
+        "x:Q",
+        title=panel.x_title,
+        scale=span_log(places),
+        axis=alt.Axis(
+            format="d", grid=False, values=places, labelOverlap="greedy", labelSeparation=8
+        ),
+    )
+    if log:
+        scale = span_log(_list_bounds(panel.all))
+        y = alt.Y("mean:Q", title=y_title, scale=scale, axis=label_log(form))
+    else:
+        y = encode_share("mean", y_title)
+    tooltip = [
+        alt.Tooltip("series:N", title="algorithm"),
+        alt.Tooltip("x:Q", title=panel.x_title),
+        alt.Tooltip("mean:Q", title=y_title, format=",.4~g"),
+        alt.Tooltip("low:Q", title="95 % from", format=",.4~g"),
+        alt.Tooltip("high:Q", title="to", format=",.4~g"),
+    ]
+    looks = _encode_series(panel, styles)
+    colour = looks[0]
+    ours = alt.Chart(make_data(_list_points(panel.curves, log=log))).transform_filter(SHOWN)
+    layers: list[alt.Chart] = [
+        ours.transform_filter("isNumber(datum.low) && isNumber(datum.high)")
+        .mark_rule(strokeWidth=1.6)
+        .encode(x, alt.Y("low:Q", title=y_title), alt.Y2("high:Q"), colour),
+        ours.mark_point(size=70, opacity=1).encode(x, y, *looks, tooltip=tooltip),
+    ]
+    lines = [
+        {"algorithm": curve.algorithm, "series": curve.label, "x": place, "mean": value}
+        for curve in panel.curves
+        for place, value in curve.line
+    ]
+    if lines:
+        fitted = alt.Chart(make_data(lines)).transform_filter(SHOWN)
+        layers.insert(0, fitted.mark_line(strokeWidth=1.6).encode(x, y, colour))
+    if panel.paper:
+        paper = alt.Chart(make_data(_list_points(panel.paper))).transform_filter("paper")
+        layers += [
+            paper.mark_line(strokeWidth=1, strokeDash=[3, 3]).encode(x, y, colour),
+            paper.mark_point(size=70, opacity=1).encode(x, y, *looks, tooltip=tooltip[:3]),
+        ]
+    return finish(layers, panel.title, panel.describe(y_title))
+
+
+def _encode_series(panel: Panel, styles: Styles) -> tuple[alt.Color, alt.Fill, alt.Shape]:
+    """Return the look of each series, the same in every panel; the paper's are hollow.
+
+    The paper's may be of an algorithm that the study has not.
+    """
+    looks = [styles.get(curve.algorithm) or KNOWN_STYLES[curve.algorithm] for curve in panel.all]
+    tones = [paint(look.tone) for look in looks]
+    fills = [*tones[: len(panel.curves)], *[paint(BACKGROUND)] * len(panel.paper)]
+    labels, legend = [curve.label for curve in panel.all], alt.Legend(title=None, columns=1)
+
+    def scale(values: Sequence[Any]) -> alt.Scale:
+        return alt.Scale(domain=labels, range=list(values))
+
+    return (
+        alt.Color("series:N", scale=scale(tones), legend=legend),
+        alt.Fill("series:N", scale=scale(fills), legend=legend),
+        alt.Shape("series:N", scale=scale([look.shape for look in looks]), legend=legend),
+    )
+
+
+def _list_points(curves: Iterable[Curve], *, log: bool = True) -> list[dict[str, Any]]:
+    return [
+        {"algorithm": curve.algorithm, "series": curve.label, "x": spot.x, "mean": spot.mean}
+        | {"low": _bound(spot) if log else spot.low, "high": spot.high}
+        for curve in curves
+        for spot in curve.spots
+        if spot.mean > 0 or not log
+    ]
+
+
+def _bound(spot: Spot) -> float | None:
+    """Return the lower bound as a logarithmic axis shows it."""
+    return None if spot.low is None else max(spot.low, spot.mean / 1000)
+
+
+def _list_bounds(curves: Iterable[Curve]) -> list[float]:
+    """Return the means, the ends of their bars, and the ends of the fitted lines."""
+    values: list[float | None] = []
+    for curve in curves:
+        values += [value for one in curve.spots for value in (_bound(one), one.mean, one.high)]
+        values += [y for _, y in curve.line]
+    return [value for value in values if value is not None and value > 0]
+
+
+_LOG: Final = "Both axes are logarithmic: a straight line is a power of n, its slope the exponent."
+_INTERVALS: Final = "Bars: 95 % intervals of the means."
+_LAWS: Final = "Bars: 95 % intervals of the means; lines: fitted laws."
+_PAPER: Final = (
+    " Hollow: the paper's points at sizes near ours, in the colour and shape of the algorithm with "
+    "its settings."
+)
+_ERT: Final = (
+    "Expected evaluations to the optimum if runs that fail are repeated: the evaluations of "
+    "all runs divided by the number of solved ones (expected running time, ERT). There is no point "
+    f"where no run was solved, and no bar with too few runs or without an upper bound. {_INTERVALS}"
+)
+
+
+def draw_scaling(rows: Sequence[Row], laws: Sequence[Law], styles: Styles) -> list[Figure]:
+    """Return evaluations, CPU time, population and building time against size."""
+    found = "the smallest population found with which all runs were solved."
+    theirs = f"{_PAPER} (Theirs are seconds of one core of an Opteron 6272.)"
+    figures: list[tuple[str, str, Metric, str, str, str]] = [
+        (
+            *("evaluations", "Evaluations against size", "evaluations", "evaluations"),
+            *(f"Evaluations to the optimum, with {found} {_LOG} {_LAWS}", _PAPER),
+        ),
+        (
+            *("cpu", "CPU time against size", "cpu_total", "CPU seconds"),
+            *(f"CPU seconds of a run at that population. {_LAWS}", theirs),
+        ),
+        (
+            *("population", "Population against size", "population", "population"),
+            *(f"{found.capitalize()} {_LAWS}", ""),
+        ),
+        (
+            *("building", "Time of model building", "cpu_building", "CPU seconds"),
+            *(f"CPU seconds of a run spent in building models. {_LAWS}", ""),
+        ),
+    ]
+    drawn = []
+    for name, title, metric, unit, caption, about_paper in figures:
+        panels = trace_growth(rows, laws, metric)
+        paper = any(panel.paper for panel in panels)
+        figure = _draw_costs((name, title, caption + about_paper * paper), panels, styles, unit)
+        drawn.append(Figure(name, title, figure.caption, figure.panels, paper))
+    return drawn
+
+
+def draw_runs(rows: Sequence[Row], styles: Styles) -> list[Figure]:
+    """Return success rate, expected evaluations and CPU time against size, of the plan `runs`."""
+    caption = "Share of the runs that reached the optimum within the stopping rules."
+    cpu = f"Mean CPU seconds of a run, solved or not. {_INTERVALS}"
+    return [
+        _draw_success(trace_sizes(rows, read_success), caption, styles),
+        _draw_costs(
+            ("expected", "Expected evaluations against size", _ERT),
+            *(trace_sizes(rows, read_expected), styles, "evaluations"),
+        ),
+        _draw_costs(
+            ("cpu", "CPU time against size", cpu),
+            *(trace_sizes(rows, read_metric("cpu_total")), styles, "CPU seconds"),
+        ),
+    ]
+
+
+def draw_grid(rows: Sequence[Row], styles: Styles) -> list[Figure]:
+    """Return success rate, evaluations, CPU time and ERT against the given population."""
+    cells = len({(row.family, row.size) for row in rows if row.state == "done"})
+    note = f" Shown are {MAX_PANELS} of {cells} sizes." if cells > MAX_PANELS else ""
+    solved = f"Share of the runs that were solved, at each population.{note}"
+    means = f"Means over all runs, solved or not. {_INTERVALS}{note}"
+    costs: list[tuple[tuple[str, str, str], Reader, str]] = [
+        (
+            ("evaluations", "Evaluations against population", means),
+            *(read_metric("evaluations"), "evaluations"),
+        ),
+        (
+            ("cpu", "CPU time against population", means),
+            *(read_metric("cpu_total"), "CPU seconds"),
+        ),
+        (
+            ("expected", "Expected evaluations against population", f"{_ERT}{note}"),
+            *(read_expected, "evaluations"),
+        ),
+    ]
+    return [
+        _draw_success(trace_grid(rows, read_success), solved, styles),
+        *(_draw_costs(texts, trace_grid(rows, read), styles, unit) for texts, read, unit in costs),
+    ]
+
+
+def _draw_success(panels: Sequence[Panel], caption: str, styles: Styles) -> Figure:
+    charts = [draw_growth(panel, styles, "runs solved", log=False) for panel in panels]
+    return Figure("solved", "Success rate", caption, tuple(charts))
+
+
+def _draw_costs(
+    texts: tuple[str, str, str], panels: Sequence[Panel], styles: Styles, unit: str
+) -> Figure:
+    """Return a figure with a name, a title and a caption."""
+    form = "~g" if unit == "CPU seconds" else "~s"
+    charts = [draw_growth(panel, styles, unit, form=form) for panel in panels]
+    return Figure(*texts, tuple(charts))
+
+
+def draw_shares(rows: Sequence[Row]) -> Figure:
+    """Return the share of the four phases, a panel for each family."""
+    panels = []
+    done = [row for row in rows if row.state == "done"]
+    for family, mine in _group(done, lambda row: row.family).items():
+        sizes = thin_out(sorted({row.size for row in mine}), MAX_PHASE_SIZES)
+        cells = {(row.name, row.size): row for row in mine}  # on a grid the last population
+        bars = [
+            (name, f"{name}, n = {size}", _mean_phases(cells[name, size]))
+            for name in dict.fromkeys(row.name for row in mine)
+            for size in sizes
+            if (name, size) in cells
+        ]
+        panels.append(draw_phases(title_problem(family), bars))
+    caption = f"{PHASES_CAPTION} By algorithm and size, at most {MAX_PHASE_SIZES} sizes."
+    return Figure("phases", "Where the time goes", caption, tuple(panels))
+
+
+def _mean_phases(row: Row) -> dict[str, float]:
+    """Return the mean CPU seconds of each phase."""
+    samples: dict[Any, Any] = row.samples
+    return {phase: float(samples[f"cpu_{phase}"].mean()) for phase in PHASES}

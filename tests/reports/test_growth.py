@@ -1,0 +1,219 @@
+"""Costs against size or population: what is in a panel, and how it is drawn."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import pytest
+
+from harmonium import EDA, PaperRBM, PaperTree
+from harmonium.analysis.findings import Law, fit_laws
+from harmonium.analysis.paper import read_points
+from harmonium.analysis.statistics import Estimate
+from harmonium.reports.charts import Figure, finish, thin_out
+from harmonium.reports.growth import (
+    Curve,
+    Panel,
+    Spot,
+    draw_growth,
+    draw_scaling,
+    read_expected,
+    read_success,
+    trace_grid,
+    trace_growth,
+    trace_sizes,
+)
+from harmonium.reports.page import Column, know
+from harmonium.reports.theme import KNOWN_STYLES, style_algorithms
+from harmonium.text import format_count
+from tests.reports.stores import list_values, make_row, read_snapshot
+
+NAN = float("nan")
+
+
+def test_a_panel_has_what_was_measured(small_store: Path) -> None:
+    snapshot = read_snapshot(small_store)
+    panels = trace_growth(snapshot.rows, snapshot.laws, "evaluations")
+    assert [panel.title for panel in panels] == ["OneMax", "4-traps", "NK, k = 2"]
+    rows = {(row.family, row.name, row.size): row for row in snapshot.rows}
+    laws = {(law.family, law.name): law for law in snapshot.laws if law.metric == "evaluations"}
+    for panel, family in zip(panels, ("onemax", "trap:order=4", "nk:k=2"), strict=True):
+        for curve in panel.curves:
+            law = laws[family, curve.algorithm]
+            assert curve.line == tuple((n, law.predict(n)) for n in (law.sizes[0], law.sizes[-1]))
+            for spot in curve.spots:
+                estimate = rows[family, curve.algorithm, spot.x].estimate("evaluations")
+                assert estimate is not None
+                assert (spot.mean, spot.high) == (estimate.mean, know(estimate.high))
+    first, last = panels[0].curves[0].spots
+    words = panels[0].describe("cost")
+    assert words.startswith(f"OneMax, cost by size n (bits). rbm: {first.mean:,.0f} at 40 to ")
+    assert f"{last.mean:,.0f} at 60; boa: " in words
+    by_size = trace_sizes(snapshot.rows, read_success)
+    assert {spot.mean for panel in by_size for one in panel.curves for spot in one.spots} == {1.0}
+
+
+def test_a_law_of_three_sizes_has_its_exponent_in_the_legend() -> None:
+    rows = [make_row(size, "rbm", algorithm=EDA("rbm")) for size in (40, 60, 80)]
+    law = Law("f", "rbm", "evaluations", (40, 60, 80), 2.0, Estimate(1.7, 1.5, 1.9), 0.1)
+    (panel,) = trace_growth(rows, [law], "evaluations")
+    assert panel.curves[0].label == "rbm, n¹·⁷⁰ (1.50 to 1.90)"
+
+
+@pytest.mark.parametrize(
+    ("metric", "name", "powers"),
+    [
+        ("evaluations", "evaluations", ("n¹·⁶", "n¹·³")),
+        ("cpu_total", "cpu_seconds", ("n²·⁷", "n³·²")),
+    ],
+)
+def test_the_paper_s_points_are_near_ours(metric: Any, name: str, powers: tuple[str, str]) -> None:
+    rows = [make_row(size, "mine", "onemax") for size in (40, 60)]
+    (panel,) = trace_growth(rows, (), metric)
+    assert [(curve.algorithm, curve.label) for curve in panel.paper] == [
+        ("rbm-paper", f"the paper's RBM, {powers[0]}"),
+        ("boa", f"the paper's BOA, {powers[1]}"),
+    ]
+    expected = [
+        (point.size, point.value)
+        for point in read_points()
+        if (point.family, point.model, point.metric) == ("onemax", "RBM", name)
+        and 40 / 1.5 <= point.size <= 60 * 1.5
+    ]
+    assert [(spot.x, spot.mean) for spot in panel.paper[0].spots] == expected
+    for others in ([make_row(size, "mine", "onemax") for size in (10, 20)], rows):
+        other: Any = metric if others is not rows else "population"
+        assert not trace_growth(others, (), other)[0].paper
+
+
+def test_the_paper_belongs_to_the_algorithm_with_its_settings() -> None:
+    def name_paper(name: str, algorithm: Any) -> list[str]:
+        rows = [make_row(size, name, algorithm=algorithm) for size in (40, 60)]
+        return [curve.algorithm for curve in trace_growth(rows, (), "evaluations")[0].paper]
+
+    assert name_paper("mine", EDA(PaperRBM())) == ["mine", "boa"]
+    assert name_paper("mine", EDA("boa", replacement="rtr")) == ["rbm-paper", "boa"]
+    assert name_paper("mine", PaperTree(population=16)) == ["rbm-paper", "boa", "mine"]
+
+
+def test_an_algorithm_that_solved_nothing_is_in_the_legend() -> None:
+    states: dict[tuple[str, int], Any] = {("rbm", 12): "not solved", ("boa", 12): "not solved"}
+    states["boa", 20] = "not solved"
+    rows = [
+        replace(make_row(size, name), state=states.get((name, size), "done"))
+        for name in ("rbm", "boa", "umda")
+        for size in (12, 20)
+    ]
+    (panel,) = trace_growth(rows, [], "evaluations")
+    labels = ["rbm, not solved at n = 12", "boa, not solved", "umda"]
+    assert [curve.label for curve in panel.curves] == labels
+    spec = draw_growth(panel, style_algorithms(["rbm", "boa", "umda"]), "evaluations").to_dict()
+    assert list(read_looks(spec)) == labels
+    assert "boa, not solved: no points;" in spec["description"]
+    assert trace_growth([row for row in rows if row.name == "boa"], [], "evaluations") == []
+
+
+def test_a_grid_has_a_panel_a_size(grid_store: Path) -> None:
+    rows = read_snapshot(grid_store).rows
+    cells = {(f"4-traps, n = {row.size}", row.name, row.given): row for row in rows}
+    for read in (read_success, read_expected):
+        panels = trace_grid(rows, read)
+        assert [panel.title for panel in panels] == ["4-traps, n = 8", "4-traps, n = 12"]
+        for panel in panels:
+            for curve in panel.curves:
+                for spot in curve.spots:
+                    estimate = read(cells[panel.title, curve.algorithm, spot.x])
+                    assert estimate is not None
+                    assert spot.mean == estimate.mean
+        drawn = sum(len(curve.spots) for panel in panels for curve in panel.curves)
+        assert drawn == sum(read(row) is not None for row in rows)
+
+
+def read_looks(spec: dict[str, Any]) -> dict[str, tuple[str, str, str]]:
+    """Return the colour, filling and shape of each entry of a legend."""
+    encoding = spec["layer"][-1]["encoding"]
+    scales = [encoding[channel]["scale"] for channel in ("color", "fill", "shape")]
+    colours, fills = ([one["expr"] for one in scale["range"]] for scale in scales[:2])
+    looks = zip(colours, fills, scales[2]["range"], strict=True)
+    return dict(zip(scales[0]["domain"], looks, strict=True))
+
+
+def test_the_paper_is_hollow_in_the_look_of_its_settings() -> None:
+    ours = Curve("mine", "mine", (Spot(20, 1.0, None, None), Spot(40, 9.0, None, None)))
+    theirs = [Curve(name, f"of {name}", (Spot(30, 4.0, 4.0, 4.0),)) for name in ("mine", "boa")]
+    styles = style_algorithms(["mine"])
+    panel = Panel("one", "n", (ours,), tuple(theirs))
+    looks = read_looks(draw_growth(panel, styles, "cost").to_dict())
+    assert looks["mine"][0] == looks["mine"][1] == looks["of mine"][0]
+    assert {looks["of mine"][1], looks["of boa"][1]} == {"dark ? '#14171a' : '#ffffff'"}
+    assert looks["of mine"][2] == looks["mine"][2] == styles["mine"].shape
+    assert looks["of boa"][2] == KNOWN_STYLES["boa"].shape
+
+
+def test_values_that_a_logarithmic_axis_cannot_show_are_left_out() -> None:
+    spots = (Spot(20, 0.0, None, None), Spot(40, 9.0, -1.0, 10.0))
+    panel = Panel("one", "n", (Curve("rbm", "rbm", spots),))
+    spec = draw_growth(panel, style_algorithms(["rbm"]), "cost").to_dict()
+    (point,) = list_values(spec)[0]
+    assert (point["x"], point["low"], point["high"]) == (40, 0.009, 10)
+    assert spec["layer"][0]["encoding"]["x"]["axis"]["values"] == [20, 40]
+    shares = draw_growth(panel, style_algorithms(["rbm"]), "share", log=False).to_dict()
+    assert len(list_values(shares)[0]) == 2
+
+
+def test_scaling_has_four_figures(small_store: Path) -> None:
+    rows = read_snapshot(small_store).rows
+    figures = draw_scaling(rows, fit_laws(rows), style_algorithms(row.name for row in rows))
+    assert [figure.name for figure in figures] == ["evaluations", "cpu", "population", "building"]
+    assert [figure.paper for figure in figures] == [True, True, False, False]
+    assert [("Hollow" in figure.caption) for figure in figures] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 29])
+@pytest.mark.parametrize("most", [2, 4, 7])
+def test_thinning_keeps_both_ends(count: int, most: int) -> None:
+    thinned = thin_out(range(count), most)
+    assert len(thinned) == min(count, most)
+    assert (thinned[0], thinned[-1]) == (0, count - 1)
+    assert thinned == sorted(set(thinned))
+
+
+def test_panels_have_letters_if_there_are_several() -> None:
+    panel = finish([alt.Chart().mark_point()], "5-traps", "text", subtitle="rbm")
+    alone, many = Figure("one", "", "", (panel,)), Figure("many", "", "", (panel,) * 28)
+    assert [chart.title.text for chart in alone.lettered] == ["5-traps"]
+    titles = [spec["title"] for spec in many.list_specs()]
+    assert titles[0] == {"text": "(a) 5-traps", "subtitle": "rbm"}
+    assert [title["text"] for title in titles[25:]] == [
+        "(z) 5-traps",
+        "(aa) 5-traps",
+        "(ab) 5-traps",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<svg")]
+)
+def test_figures_are_written_in_every_format(tmp_path: Path, form: Any, start: bytes) -> None:
+    spots = (Spot(20, 1.0, 0.5, 2.0), Spot(40, 9.0, 8.0, 10.0))
+    panel = Panel("5-traps", "n", (Curve("rbm", "rbm, n⁶·⁷⁹", spots, ((20.0, 1.0), (40.0, 9.0))),))
+    chart = draw_growth(panel, style_algorithms(["rbm"]), "evaluations")
+    path = Figure("growth", "", "", (chart,)).write(tmp_path, form)
+    assert path.read_bytes().startswith(start)
+    if form == "svg":
+        assert '<tspan dy="-0.5em" font-size="70%">6.79</tspan>' in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (30.0, 50.0, ("40 ±25%", 40.0, 30.0, 50.0)),
+        (NAN, NAN, ("40", 40.0, None, None)),
+        (NAN, 40.0, ("≤ 40", 40.0, None, 40.0)),
+    ],
+)
+def test_bounds_that_are_not_known_are_not_shown(low: float, high: float, shown: object) -> None:
+    column = Column("evaluations", "evaluations", format_count, interval=True)
+    assert column.show(Estimate(40.0, low, high)) == shown
+    assert column.show(Estimate(NAN, low, high)) == column.show(None) == ("–", None, None, None)

@@ -1,0 +1,178 @@
+"""Titles, and the sentences of a report, which agree with its numbers, whatever these are."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harmonium.analysis.findings import Row
+from harmonium.reports.words import (
+    compare_algorithms,
+    describe_unsolved,
+    join_words,
+    judge,
+    raise_superscripts,
+    title_problem,
+    title_runs,
+    write_lead,
+    write_power,
+)
+from tests.reports import stores
+
+SIZES = (10, 20, 30)
+NAMES = ("one", "two", "three")
+
+
+def make_row(
+    name: str,
+    size: int,
+    mean: float,
+    *,
+    cpu: float = 1.0,
+    spread: float = 0.0,
+    runs: int = 10,
+    **rest: Any,
+) -> Row:
+    """Return a row whose runs need more and less by turns."""
+    evaluations = mean + spread * np.resize([-1.0, 1.0], runs)
+    row = stores.make_row(size, name, evaluations=evaluations, cpu_total=np.full(runs, cpu))
+    reason = "not solved within population 16" if rest.get("state") == "not solved" else ""
+    return replace(row, family="onemax", runs=runs, solved=runs, reason=reason, **rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("onemax", "OneMax"),
+        ("trap:order=5", "5-traps"),
+        ("trap:length=60,order=5", "5-traps, n = 60"),
+        (
+            "nk:length=20,k=4,instance=3,neighbors=ring",
+            "NK, k = 4, neighbors = ring, n = 20, instance 3",
+        ),
+        ("maxsat:clauses=80", "MAX-3-SAT, clauses = 80"),
+        ("my_problems:Knapsack:items=5", "my_problems:Knapsack:items=5"),
+        ("<script>", "<script>"),
+        ("trap:nonsense", "trap:nonsense"),
+    ],
+)
+def test_problems_are_named_in_words(text: str, words: str) -> None:
+    assert title_problem(text) == words
+
+
+def test_runs_are_named_by_algorithm_population_and_seed() -> None:
+    assert title_runs("rbm", [2400], [1]) == "rbm, population 2,400, seed 1"
+    assert title_runs("rbm", [32, 64, 32], [2, 1]) == "rbm, populations 32 and 64, seeds 1 and 2"
+    assert title_runs("rbm", [32, 64, 128], range(6)) == "rbm, populations 32 to 128, seeds 0 to 5"
+    assert title_runs("ea", [None], [None]) == "ea"
+    assert [join_words(["a", "b", "c"][:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_powers_have_superscripts() -> None:
+    assert write_power("-0.25") == "n⁻⁰·²⁵"
+    text = '<text dy="1">rbm, n¹·⁷⁰ (1 to 2)</text><text>the paper\'s RBM, n¹·⁶</text>'
+    assert raise_superscripts(text) == (
+        '<text dy="1">rbm, n<tspan dy="-0.5em" font-size="70%">1.70</tspan>'
+        '<tspan dy="0.35em"> (1 to 2)</tspan></text>'
+        '<text>the paper\'s RBM, n<tspan dy="-0.5em" font-size="70%">1.6</tspan></text>'
+    )
+
+
+@given(st.lists(st.integers(1, 50), min_size=9, max_size=9))
+def test_the_verdict_is_what_the_numbers_say(numbers: list[int]) -> None:
+    means = np.array(numbers, dtype=float).reshape(len(SIZES), len(NAMES))
+    rows = [
+        make_row(name, size, means[i, j])
+        for i, size in enumerate(SIZES)
+        for j, name in enumerate(NAMES)
+    ]
+    (verdict,) = judge(rows, "evaluations")
+    best = NAMES.index(verdict.best.name)
+    assert means[-1, best] == means[-1].min()
+    since = SIZES.index(verdict.since)
+    assert (means[since:, best] == means[since:].min(axis=1)).all()
+    if since and (means[since - 1] == means[since - 1].min()).sum() == 1:
+        assert means[since - 1, best] > means[since - 1].min()
+    others = np.delete(means[-1], best)
+    assert (verdict.clear is not None) == (means[-1, best] < others.min())
+    assert verdict.next is not None
+    assert verdict.next.samples["evaluations"].mean() == others.min()
+
+
+@pytest.mark.parametrize(
+    ("means", "words"),
+    [
+        ((1, 1, 1), "onemax (at every size, 10 to 30 bits)"),
+        ((200, 1, 1), "onemax (from 20 bits on)"),
+        ((1, 200, 1), "onemax (at 30 bits, not below)"),
+        ((200, 200, 200), "onemax (at every size, 10 to 30 bits)"),  # the other one
+    ],
+)
+def test_from_which_size_on(means: tuple[float, ...], words: str) -> None:
+    rows = [make_row("one", size, value) for size, value in zip(SIZES, means, strict=True)]
+    rows += [make_row("two", size, 100) for size in SIZES]
+    assert judge(rows, "evaluations")[0].describe() == words
+
+
+@pytest.mark.parametrize(
+    ("spread", "runs", "doubt"),
+    [
+        (20, 10, ""),  # each run of the first needs less than that of the second with its seed
+        (-20, 10, ", though not clearly"),
+        (20, 5, ", 5 pairs are too few to be clear"),
+    ],
+)
+def test_clear_means_a_clear_paired_comparison(spread: float, runs: int, doubt: str) -> None:
+    one = make_row("one", 10, 90, spread=20, runs=runs)
+    two = make_row("two", 10, 100, spread=spread, runs=runs)
+    assert judge([one, two], "evaluations")[0].describe() == f"onemax (at 10 bits{doubt})"
+
+
+def test_from_which_size_on_it_is_clear() -> None:
+    rows = [make_row("one", size, 90, spread=20 if size > 10 else 0) for size in SIZES]
+    rows += [make_row("two", size, 100, spread=20 if size > 10 else 40) for size in SIZES]
+    (verdict,) = judge(rows, "evaluations")
+    assert verdict.describe() == "onemax (at every size, 10 to 30 bits, clear from 20 bits on)"
+
+
+def test_only_sizes_that_all_algorithms_have_finished_are_compared() -> None:
+    rows = [make_row(name, size, 10 * size) for size in (10, 20) for name in ("one", "two")]
+    rows += [make_row("one", 30, 1), make_row("two", 30, 1, state="running")]
+    assert judge(rows, "evaluations")[0].sizes == (10, 20)
+    assert judge([rows[0], replace(rows[1], state="waiting")], "evaluations") == []
+    lead = write_lead(rows)
+    assert lead.endswith("1 of 6 rows is not finished yet.")
+
+
+def test_an_algorithm_that_solved_nothing_cannot_be_best() -> None:
+    rows = [make_row("one", 10, 500), make_row("two", 10, 1, state="not solved")]
+    (verdict,) = judge(rows, "evaluations")
+    assert verdict.best.name == "one"
+    assert verdict.compare() == "one 500 evaluations, no other algorithm solved it"
+    assert describe_unsolved(rows) == ["onemax, n = 10: two was not solved within population 16."]
+    assert "1 of 2 rows were not solved within their ceilings." in write_lead(rows)
+
+
+def test_costs_are_compared_at_the_largest_size() -> None:
+    rows = [make_row("one", 10, 200, cpu=3.0), make_row("two", 10, 500, cpu=0.5)]
+    assert compare_algorithms(rows) == [
+        "onemax, n = 10: one 200 evaluations, next two with 500 (2.5 times that); "
+        "two 0.50 CPU seconds, next one with 3.0 (6.0 times that)."
+    ]
+    assert write_lead(rows) == (
+        "one needed the fewest evaluations on onemax (at 10 bits). two took the least CPU time on "
+        "onemax (at 10 bits)."
+    )
+
+
+def test_a_study_of_one_algorithm_has_its_values() -> None:
+    rows = [make_row("one", size, 100 * size) for size in SIZES]
+    assert write_lead(rows) == (
+        "On onemax, one needed 1,000 evaluations at 10 bits and 3,000 evaluations at 30 bits."
+    )
+    failed = replace(rows[0], state="failed", reason="ValueError: broken")
+    assert write_lead([failed]).endswith("1 of 1 rows failed with an error.")
+    assert describe_unsolved([failed]) == ["onemax, n = 10: one failed with ValueError: broken."]
