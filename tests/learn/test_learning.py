@@ -1,14 +1,16 @@
-"""What is found out about functions: effects, pairs, interactions."""
+"""What is found out about functions: effects, pairs, interactions, tables."""
 
 import numpy as np
 import pytest
 
 from harmonium import NK, Polynomial
-from harmonium.learn import descent
-from harmonium.learn.pairs import fit_pairs, make_design, sharpen
-from harmonium.learn.probing import Probe
-from harmonium.learn.records import Effects
-from tests.learn.functions import make_function
+from harmonium.learn import pairs
+from harmonium.learn.function import sum_tables
+from harmonium.learn.gp import Surrogate
+from harmonium.learn.observe import Effects
+from harmonium.learn.pairs import PairFit, fit_pairs, make_design, sharpen
+from harmonium.learn.probe import Probe
+from tests.learn.functions import RING, SIZES, draw_tables, list_values, make_function
 
 
 def walk(function: Polynomial, passes: int, seed: int) -> Effects:
@@ -20,8 +22,7 @@ def walk(function: Polynomial, passes: int, seed: int) -> Effects:
         for bit in rng.permutation(function.length):
             flipped = row.copy()
             flipped[bit] ^= 1
-            change = function(flipped[None]) - function(row[None])
-            effects.add(row[None], flipped[None], change)
+            effects.add(row[None], flipped[None], function(flipped[None]) - function(row[None]))
             row = flipped
     return effects
 
@@ -42,7 +43,7 @@ def test_pairs_are_found_from_fewer_effects_than_pairs(seed: int) -> None:
     assert effects.count < 30 * 29 / 2
     design = make_design(effects)
     fit = sharpen(design, fit_pairs(design), 1e-9)
-    assert np.abs(descent.predict(design, *fit) - design.half).max() < 1e-9
+    assert np.abs(pairs.predict(design, fit) - design.half).max() < 1e-9
     found = {
         (one, other): fit.pairs[one, other]
         for one, other in np.argwhere(np.triu(np.abs(fit.pairs) > 1e-6, 1)).tolist()
@@ -52,74 +53,121 @@ def test_pairs_are_found_from_fewer_effects_than_pairs(seed: int) -> None:
 
 
 @pytest.mark.parametrize("price", [0.0, 0.2])
-def test_both_descents_find_the_same_coefficients(price: float) -> None:
+def test_both_descents_find_the_same_coefficients(
+    price: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     function = make_function(20, order=2, parts=30, seed=1)
     design = make_design(walk(function, passes=9, seed=1))
-    chosen = np.flatnonzero(np.triu(np.ones((20, 20)), 1))[::2]
-    prices = np.full((20, 20), price)
+    free = np.triu(np.ones((20, 20), np.bool_), 1)
+    free[:, ::3] = False
     found = []
-    for descend in (descent._descend_few, descent._descend_many):
-        residual, singles, pairs = design.half.copy(), np.zeros(20), np.zeros((20, 20))
-        change = descend(design, residual, singles, pairs, chosen, prices, 7, 0.0)
-        rest = design.half - descent.predict(design, singles, pairs)
-        np.testing.assert_allclose(residual, rest, atol=1e-12)
-        found.append((change, *singles, *pairs.ravel()))
+    for limit in (0, 20):
+        monkeypatch.setattr(pairs, "FEW_PAIRS_PER_BIT", limit)
+        fit, residual = PairFit(np.zeros(20), np.zeros((20, 20))), design.half.copy()
+        prices = np.full((20, 20), price)
+        change = pairs._descend(design, residual, fit, free, prices, 7, 0.0)
+        np.testing.assert_allclose(residual, design.half - pairs.predict(design, fit), atol=1e-12)
+        assert (fit.pairs[~(free | free.T)] == 0).all()
+        found.append((change, *fit.singles, *fit.pairs.ravel()))
     np.testing.assert_allclose(found[0], found[1], atol=1e-12)
     assert np.count_nonzero(found[0]) > 40
 
 
 def test_without_pairs_only_single_bits_are_fitted() -> None:
     function = Polynomial(10, {(bit,): float(bit) for bit in range(10)})
-    design = make_design(walk(function, passes=2, seed=1))
-    fit = fit_pairs(design)
+    fit = fit_pairs(make_design(walk(function, passes=2, seed=1)))
     assert (fit.pairs == 0).all()
     np.testing.assert_allclose(fit.singles, np.arange(10), atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(5))
+def test_bits_without_effects_are_left_alone() -> None:
+    function = make_function(12, order=2, parts=8, seed=1)
+    effects, all_effects = Effects(12), walk(function, passes=12, seed=1)
+    kept = ~np.isin(all_effects.which, [3, 11])
+    after = all_effects.rows[kept].copy()
+    after[np.arange(len(after)), all_effects.which[kept]] ^= 1
+    signs = 1 - 2.0 * all_effects.rows[kept, :][np.arange(len(after)), all_effects.which[kept]]
+    effects.add(all_effects.rows[kept], after, all_effects.values[kept] * signs)
+    fit = fit_pairs(make_design(effects))
+    assert fit.singles[[3, 11]].tolist() == [0.0, 0.0]
+    assert np.isfinite(fit.pairs).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("neighbors", ["ring", "random"])
 def test_probing_finds_exactly_the_pairs_that_interact(seed: int, neighbors: str) -> None:
     problem = NK(length=24, k=3, neighbors=neighbors, instance=seed)  # type: ignore[arg-type]
     rng = np.random.default_rng(seed)
-    probe = Probe(rng.integers(0, 2, 24, dtype=np.uint8), rng.permutation(24))
+    start = rng.integers(0, 2, 24, dtype=np.uint8)
+    probe = Probe(start, 1 - start, rng.permutation(24))
     rows = 0
     while not probe.finished:
         asked = probe.propose()
         rows += len(asked)
         probe.receive(problem(asked), 1e-12)
-    expected = np.zeros((24, 24), np.bool_)
-    for group in problem.structure:
-        expected[np.ix_(group, group)] = True
-    np.fill_diagonal(expected, False)
-    assert (probe.neighbors == expected).all()
+    together = {
+        (one, other)
+        for group in problem.structure
+        for one in group
+        for other in group
+        if one < other
+    }
+    assert set(probe.pairs) == together
     assert rows < 24 * 24
 
 
 def test_probing_leaves_other_bits_alone() -> None:
     function = make_function(12, order=2, parts=12, seed=1)
     start = np.zeros(12, np.uint8)
-    probe = Probe(start, np.array([0, 3, 4, 7, 9, 11]))
+    probe = Probe(start, 1 - start, np.array([0, 3, 4, 7, 9, 11]))
     while not probe.finished:
         asked = probe.propose()
         assert (asked[:, [1, 2, 5, 6, 8, 10]] == 0).all()
         probe.receive(function(asked), 1e-12)
 
 
-def test_share_of_interacting_bits_is_estimated_from_effects() -> None:
-    sparse = make_function(40, order=2, parts=40, seed=1)
-    dense = make_function(40, order=2, parts=3000, seed=1)
-    for function, low, high in ((sparse, 0.0, 0.15), (dense, 0.9, 1.0)):
-        effects = Effects(40)
-        rng = np.random.default_rng(1)
-        row = rng.integers(0, 2, 40, dtype=np.uint8)
-        for _ in range(200):
-            bit, other = rng.choice(40, 2, replace=False)
-            for _ in range(2):
-                flipped = row.copy()
-                flipped[bit] ^= 1
-                change = function(flipped[None]) - function(row[None])
-                effects.add(row[None].copy(), flipped[None], change)
-                row[other] ^= 1
-        share, observed = effects.estimate_share(1e-9)
-        assert observed >= 200
-        assert low <= share <= high
+@pytest.mark.parametrize(("parts", "low", "high"), [(40, 0.0, 0.15), (3000, 0.9, 1.0)])
+def test_share_of_interacting_bits_is_estimated_from_effects(
+    parts: int, low: float, high: float
+) -> None:
+    function = make_function(40, order=2, parts=parts, seed=1)
+    effects, rng = Effects(40), np.random.default_rng(1)
+    row = rng.integers(0, 2, 40, dtype=np.uint8)
+    for _ in range(200):
+        bit, other = rng.choice(40, 2, replace=False)
+        for _ in range(2):
+            flipped = row.copy()
+            flipped[bit] ^= 1
+            change = function(flipped[None]) - function(row[None])
+            effects.add(row[None].copy(), flipped[None], change)
+            row[other] ^= 1
+    share, observed = effects.estimate_share(1e-9)
+    assert observed >= 200
+    assert low <= share <= high
+
+
+def test_mean_and_samples_agree_with_all_rows() -> None:
+    tables, values = draw_tables(), list_values()[::9]
+    fitness = sum_tables(tables, values)
+    surrogate = Surrogate(np.array(SIZES), RING)
+    assert surrogate.parameters == 1 + 11 + (2 + 3 + 6 + 2 + 2 + 4)
+    surrogate.add(values[:20], fitness[:20])
+    surrogate.add(values[20:], fitness[20:])
+    np.testing.assert_allclose(sum_tables(surrogate.mean(), values), fitness, atol=1e-9)
+    drawn = surrogate.sample(np.random.default_rng(1), heat=1.0)
+    np.testing.assert_allclose(sum_tables(drawn, values), fitness, atol=1e-5)
+
+
+@pytest.mark.parametrize("missed", [None, *RING])
+def test_rows_that_decide_all_tables_predict_others_or_show_what_is_missed(
+    missed: tuple[int, int] | None,
+) -> None:
+    tables, values = draw_tables(), list_values()
+    rows = np.random.default_rng(2).permutation(values)[:120]
+    surrogate = Surrogate(np.array(SIZES), [pair for pair in RING if pair != missed])
+    surrogate.add(rows, sum_tables(tables, rows))
+    if missed is None:
+        expected = sum_tables(tables, values)
+        np.testing.assert_allclose(sum_tables(surrogate.mean(), values), expected, atol=1e-9)
+    else:
+        assert surrogate.suggest_pair() == missed

@@ -1,9 +1,7 @@
 """What the function is: which bits interact, and its terms, learned from evaluations."""
 
-from harmonium.learn.annealing import anneal
-from harmonium.learn.optimum import eliminate
-from harmonium.learn.polynomial import Interaction, Polynomial
+from harmonium.learn.function import Interaction, Polynomial
 from harmonium.learn.scout import Scout
-from harmonium.learn.values import ValueScout
+from harmonium.learn.scout import State as ScoutState
 
-__all__ = ["Interaction", "Polynomial", "Scout", "ValueScout", "anneal", "eliminate"]
+__all__ = ["Interaction", "Polynomial", "Scout", "ScoutState"]

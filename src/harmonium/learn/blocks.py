@@ -9,80 +9,106 @@ At the end all settings of each block are tried, and the function is the sum of 
 """
 
 import itertools
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.learn import limits
-from harmonium.learn.polynomial import Polynomial, Term, expand_table
-from harmonium.learn.records import Effects, Integers, Numbers, Rows
+from harmonium.learn.function import Integers, Numbers, Polynomial, Term, expand_table
+from harmonium.learn.observe import Effects, Rows
 from harmonium.seeds import stream
-from harmonium.state import CheckpointError, Snapshot
+
+TESTS, TEST_FLIPS, MAX_ODD = 32, 1.6, 0.6
+"""Random changes that are tested before blocks are looked for; how many bits each flips, as a
+multiple of the square root of their number; and the share that may be exceptions. (After a climb on
+traps mostly 0 to 60 % are exceptions, on HIFF 67 to 97 %.)"""
+
+MAX_BLOCK = 8
+"""Bits of a block: all of its settings have to be known."""
+
+MAX_IDLE, IDLE_PER_SETTING, MIN_IDLE = 64, 4, 8
+"""Random changes in a row without an exception, after which no more are expected: before the first
+block; later, as a multiple of the settings of the largest block; and when all single bits that are
+left could be one block."""
+
+MIN_CONFIRMED = 32
+"""Random rows that are asked at the end, at least; the function must predict them."""
 
 Masks = NDArray[np.bool_]
+
 Step = Literal[
-    "effects",
-    "test",
-    "draw",
-    "shrink",
-    "groups",
-    "members",
-    "tables",
-    "confirm",
+    "effects",  # of each unit alone
+    "test",  # whether exceptions are rare
+    "draw",  # random changes, until one is an exception
+    "shrink",  # halve it to a smallest one
+    "groups",  # which groups of units take part in it
+    "members",  # which units of these groups do
+    "tables",  # all settings of a block
+    "confirm",  # random rows
     "found",
     "failed",
 ]
 
 
+def _no_units() -> Integers:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass
 class Blocks:
-    """A row, units of bits that are flipped in it, and what has been seen of them.
+    """A row, units of bits that are flipped in it, and what has been seen of them."""
 
-    Parameters
-    ----------
-    row : Bits
-        The row that is changed: (length,). It becomes better with the units that improve it.
-    value : float
-        Its fitness.
-    free : array of int
-        The bits that may be flipped: the first units.
-    seed : int
-        Seed of the random changes.
-    """
+    row: Bits
+    """The row that is changed: (length,). It becomes better with the units that improve it."""
+    value: float
+    """Its fitness."""
+    first_value: float
+    """That at the start."""
+    seed: int
+    """Seed of the random changes."""
+    flips: Masks
+    """The bits that each unit flips: (units, length)."""
+    members: Masks
+    """The bits that interact with them, and they themselves: (units, length)."""
+    effects: Numbers
+    """Change of the fitness by each unit alone, nan until it is known: (units,)."""
+    constant: Masks
+    """Which units may be flipped in the test: (first units,)."""
+    step: Step = "effects"
+    draws: int = 0
+    """Random changes so far."""
+    idle: int = 0
+    """How many of them were no exceptions, since the last one."""
+    kept: Integers = field(default_factory=_no_units)
+    """Units that the exception needs, as far as found."""
+    rest: Integers = field(default_factory=_no_units)
+    """Units of which some are needed too; later, units that may take part."""
+    low: int = 0
+    """How many units of the rest are too few, …"""
+    high: int = 0
+    """… and how many are enough."""
+    residual: float = 0.0
+    """By how much the exception differs from the sum of the effects."""
+    tables: list[Numbers] = field(default_factory=list)
+    """Change of the fitness by each setting of the blocks that were tried."""
 
-    def __init__(self, row: Bits, value: float, free: Integers, seed: int) -> None:
-        self.row, self.value, self.seed = row, value, seed
-        self.flips: Masks = np.eye(len(row), dtype=np.bool_)[free]
-        """The bits that each unit flips: (units, length)."""
-        self.members = self.flips.copy()
-        """The bits that interact with them, and they themselves: (units, length)."""
-        self.effects = np.full(len(free), np.nan)
-        """Change of the fitness by each unit alone, nan until it is known: (units,)."""
-        self.constant = np.ones(len(free), dtype=np.bool_)
-        """Which units may be flipped in the test: (first units,)."""
-        self.step: Step = "effects"
-        self.draws = 0
-        """Random changes so far."""
-        self.idle = 0
-        """How many of them were no exceptions, since the last one."""
-        self._kept: Integers = np.empty(0, dtype=np.int64)
-        """Units that the exception needs, as far as found."""
-        self._rest: Integers = np.empty(0, dtype=np.int64)
-        """Units of which some are needed too; later, units that may take part."""
-        self._low, self._high = 0, 0
-        """How many units of the rest are too few, and how many are enough."""
-        self._residual = 0.0
-        """By how much the exception differs from the sum of the effects."""
-        self._tables: list[Numbers] = []
-        """Change of the fitness by each setting of the blocks that were tried."""
-        self._chosen: Masks | None = None
-        """Which units the proposed rows flip, if they were proposed here."""
+    @classmethod
+    def start(cls, row: Bits, value: float, free: Integers, seed: int) -> "Blocks":
+        """Start with a row, its fitness, and the bits that may be flipped: the first units."""
+        flips = np.eye(len(row), dtype=np.bool_)[free]
+        unknown, constant = np.full(len(free), np.nan), np.ones(len(free), dtype=np.bool_)
+        return cls(row, value, value, seed, flips, flips.copy(), unknown, constant)
 
     @property
     def finished(self) -> bool:
         """Whether nothing more is asked."""
         return self.step in ("found", "failed")
+
+    def get_better(self) -> tuple[Bits, Fitness] | None:
+        """Return the row and its fitness, if it has become better."""
+        return (self.row[None], np.array([self.value])) if self.value > self.first_value else None
 
     @property
     def _blocks(self) -> list[Integers]:
@@ -104,34 +130,33 @@ class Blocks:
     def propose(self) -> Bits:
         """Return the rows whose fitness is wanted next."""
         if self.step == "tables":
-            bits = self._blocks[len(self._tables)]
+            bits = self._blocks[len(self.tables)]
             rows = np.tile(self.row, (2 ** len(bits), 1))
             rows[:, bits] = list(itertools.product((0, 1), repeat=len(bits)))
             return rows
         if self.step == "confirm":
             free = np.asarray(self.members.any(axis=0))
-            count = max(limits.MIN_PREDICTED, int(free.sum())) // 2
+            count = max(MIN_CONFIRMED, int(free.sum()) // 2)
             rng = stream(self.seed, "scout blocks", self.draws)
             return self.row ^ (free & (rng.random((count, len(self.row))) < 0.5))
-        self._chosen = self._choose()
-        return self.row ^ (self._chosen @ self.flips)
+        return self.row ^ (self._choose() @ self.flips)
 
     def _choose(self) -> Masks:
         """Return which units are flipped in each row: (rows, units)."""
         if self.step == "effects":
             return self._mask(*np.flatnonzero(np.isnan(self.effects))[:, None])
         if self.step == "test":
-            share = min(0.5, limits.TEST_FLIPS / np.sqrt(len(self.flips)))
-            return np.asarray(self.constant & (self._draw(limits.BLOCK_TESTS) < share))
+            share = min(0.5, TEST_FLIPS / np.sqrt(len(self.flips)))
+            return np.asarray(self.constant & (self._draw(TESTS) < share))
         if self.step == "draw":
             return np.asarray(self._draw(1) < 0.5)
         if self.step == "shrink":
-            return self._mask(np.append(self._kept, self._rest[: self._middle]))
-        kept = self._mask(self._kept)
+            return self._mask(np.append(self.kept, self.rest[: self._middle]))
+        kept = self._mask(self.kept)
         if self.step == "groups":
             groups = self._mask(*self._split())
-            return np.vstack([kept ^ self._mask(*self._kept[:, None]), groups, groups | kept])
-        return kept | self._mask(*self._rest[:, None])
+            return np.vstack([kept ^ self._mask(*self.kept[:, None]), groups, groups | kept])
+        return kept | self._mask(*self.rest[:, None])
 
     def _mask(self, *units: Integers) -> Masks:
         """Return rows of flags in which these units are set."""
@@ -146,46 +171,43 @@ class Blocks:
 
     @property
     def _middle(self) -> int:
-        return (self._low + self._high) // 2
+        return (self.low + self.high) // 2
 
     def _split(self) -> list[Integers]:
         """Return the units that may take part in groups, so that few rows find one or two."""
-        return np.array_split(self._rest, 1 + int(np.sqrt(len(self._rest) / 2)))
+        return np.array_split(self.rest, 1 + int(np.sqrt(len(self.rest) / 2)))
 
     def receive(self, fitness: Fitness, tolerance: float) -> None:
         """Take the fitness of all proposed rows; values within the tolerance are the same."""
         if self.step == "effects":
-            self._chosen = None
-            known = self.effects.copy()
-            known[np.isnan(known)] = fitness - self.value
-            self.effects, self.step = known, "test"
+            self.effects[np.isnan(self.effects)] = fitness - self.value
+            self.step = "test"
             return
         if self.step == "tables":
-            self._tables = [*self._tables, fitness - self.value]
-            self.step = "tables" if len(self._tables) < len(self._blocks) else "confirm"
+            self.tables.append(fitness - self.value)
+            self.step = "tables" if len(self.tables) < len(self._blocks) else "confirm"
             return
         if self.step == "confirm":
             self.step = "found"
             return
-        chosen = self._choose() if self._chosen is None else self._chosen
-        self._chosen = None
+        chosen = self._choose()
         residuals = fitness - self.value - chosen @ self.effects
         odd = np.abs(residuals) > tolerance
         if self.step == "test":
             self.draws += 1
-            self.step = "failed" if odd.mean() > limits.MAX_ODD else "draw"
+            self.step = "failed" if odd.mean() > MAX_ODD else "draw"
         elif self.step == "draw":
             self._receive_draw(np.flatnonzero(chosen[0]), residuals[0], odd[0])
         elif self.step == "shrink":
             if odd[0]:
-                self._high, self._residual = self._middle, float(residuals[0])
+                self.high, self.residual = self._middle, float(residuals[0])
             else:
-                self._low = self._middle
+                self.low = self._middle
             self._shrink()
         elif self.step == "groups":
             self._receive_groups(residuals, odd, tolerance)
         else:
-            self._rest = self._rest[np.abs(residuals - self._residual) > tolerance]
+            self.rest = self.rest[np.abs(residuals - self.residual) > tolerance]
             self._join()
 
     def _receive_draw(self, chosen: Integers, residual: float, odd: bool) -> None:
@@ -198,48 +220,48 @@ class Blocks:
 
     def _start_shrinking(self, units: Integers, residual: float) -> None:
         """Begin to look for a smallest exception within some units."""
-        self._kept, self._rest, self._residual = units[:0], units, float(residual)
-        self._low, self._high = 0, len(units)
+        self.kept, self.rest, self.residual = units[:0], units, float(residual)
+        self.low, self.high = 0, len(units)
         self.step, self.idle = "shrink", 0
         self._shrink()
 
     def _shrink(self) -> None:
         """Keep a unit without which there is no exception; look for the next one, if any."""
-        while self._high - self._low == 1 and self._high > 0:
-            self._kept = np.append(self._kept, self._rest[self._high - 1])
-            self._rest = self._rest[: self._high - 1]
+        while self.high - self.low == 1 and self.high > 0:
+            self.kept = np.append(self.kept, self.rest[self.high - 1])
+            self.rest = self.rest[: self.high - 1]
             # One unit alone is never an exception, two or more may be one without any others.
-            self._low, self._high = -1 if len(self._kept) > 1 else 0, len(self._rest)
-        if self._high == 0:
-            self._rest = np.setdiff1d(np.arange(len(self.flips)), self._kept)
+            self.low, self.high = -1 if len(self.kept) > 1 else 0, len(self.rest)
+        if self.high == 0:
+            self.rest = np.setdiff1d(np.arange(len(self.flips)), self.kept)
             self.step = "groups"
 
     def _receive_groups(self, residuals: Numbers, odd: Masks, tolerance: float) -> None:
         """See which groups take part in the exception, if it is a smallest one."""
-        count = len(self._kept)
+        count = len(self.kept)
         if odd[:count].any():
             needless = int(odd[:count].argmax())
-            self._start_shrinking(np.delete(self._kept, needless), residuals[needless])
+            self._start_shrinking(np.delete(self.kept, needless), residuals[needless])
             return
         alone, together = np.split(residuals[count:], 2)
-        differs = np.abs(together - alone - self._residual) > tolerance
+        differs = np.abs(together - alone - self.residual) > tolerance
         groups = [group for group, one in zip(self._split(), differs, strict=True) if one]
-        self._rest = np.concatenate([self._rest[:0], *groups])
+        self.rest = np.concatenate([self.rest[:0], *groups])
         self.step = "members"
-        if not len(self._rest):
+        if not len(self.rest):
             self._join()
 
     def _join(self) -> None:
         """Make one unit of those that the exception needs and those that take part in it."""
-        joined = np.concatenate([self._kept, self._rest])
-        flips, members = self.flips[self._kept].any(axis=0), self.members[joined].any(axis=0)
-        effect = self._residual + float(self.effects[self._kept].sum())
+        joined = np.concatenate([self.kept, self.rest])
+        flips, members = self.flips[self.kept].any(axis=0), self.members[joined].any(axis=0)
+        effect = self.residual + float(self.effects[self.kept].sum())
         if effect > 0:
             self.row, self.value, effect = self.row ^ flips, self.value + effect, -effect
         self.flips = np.vstack([np.delete(self.flips, joined, axis=0), flips])
         self.members = np.vstack([np.delete(self.members, joined, axis=0), members])
         self.effects = np.append(np.delete(self.effects, joined), effect)
-        self._kept = self._rest = joined[:0]
+        self.kept = self.rest = joined[:0]
         self.step = "draw"
         self._look_whether_finished()
 
@@ -248,8 +270,8 @@ class Blocks:
         sizes = self.members.sum(axis=1)
         largest, single = int(sizes.max()), sizes == 1
         few = single.sum() <= largest
-        enough = limits.MIN_IDLE if few else limits.IDLE_PER_SETTING << largest
-        if largest > limits.MAX_BLOCK or (largest == 1 and self.idle >= limits.MAX_IDLE):
+        enough = MIN_IDLE if few else IDLE_PER_SETTING << largest
+        if largest > MAX_BLOCK or (largest == 1 and self.idle >= MAX_IDLE):
             self.step = "failed"
         elif largest > 1 and self.idle >= enough:
             self.step = "tables"
@@ -261,7 +283,7 @@ class Blocks:
 
     def make_function(self) -> Polynomial:
         """Return the sum of the tables of all blocks and of single bits."""
-        tables = list(zip(self._blocks, self._tables, strict=True))
+        tables = list(zip(self._blocks, self.tables, strict=True))
         for bits, effect in zip(self.members, self.effects, strict=True):
             if bits.sum() == 1:
                 place = np.flatnonzero(bits)
@@ -271,58 +293,3 @@ class Blocks:
             for term, value in expand_table(tuple(bits.tolist()), values).items():
                 total[term] = total.get(term, 0.0) + value
         return Polynomial(len(self.row), total)
-
-    def save(self) -> Snapshot:
-        """Return the state."""
-        facts = {
-            "step": self.step,
-            "draws": self.draws,
-            "idle": self.idle,
-            "low": self._low,
-            "high": self._high,
-        }
-        arrays = {
-            "row": self.row,
-            "value": np.array(self.value),
-            "flips": self.flips,
-            "members": self.members,
-            "effects": self.effects,
-            "constant": self.constant,
-            "kept": self._kept,
-            "rest": self._rest,
-            "residual": np.array(self._residual),
-            "tables": np.concatenate([np.empty(0), *self._tables]),
-        }
-        return Snapshot(facts, arrays)
-
-    def load(self, snapshot: Snapshot) -> None:
-        """Take over the state that `save` returned."""
-        self.step = snapshot.fact("step", Step)  # type: ignore[arg-type]
-        self.draws = snapshot.fact("draws", int, least=0)
-        self.idle = snapshot.fact("idle", int, least=0)
-        self._low = snapshot.fact("low", int, least=-1)
-        self._high = snapshot.fact("high", int, least=0)
-        self.row = snapshot.bits("row", self.row.shape)
-        self.value = float(snapshot.array("value", "float64", ()))
-        self.flips = snapshot.array("flips", "bool", (None, len(self.row)))
-        self.members = snapshot.array("members", "bool", self.flips.shape)
-        units = len(self.flips)
-        self.effects = snapshot.array("effects", "float64", (units,))
-        self.constant = snapshot.array("constant", "bool", self.constant.shape)
-        self._kept = snapshot.array("kept", "int64", (None,), below=units)
-        self._rest = snapshot.array("rest", "int64", (None,), below=units)
-        self._residual = float(snapshot.array("residual", "float64", ()))
-        tables = snapshot.array("tables", "float64", (None,))
-        ends = np.cumsum([2 ** len(bits) for bits in self._blocks])
-        ends = ends[ends <= len(tables)]
-        self._tables = np.split(tables, ends)[:-1]
-        wrong = {
-            "effects": units != len(self.constant),
-            "test": units != len(self.constant),
-            "shrink": not self._low < self._high <= len(self._rest),
-            "tables": len(ends) >= len(self._blocks),
-            "found": True,
-            "failed": True,
-        }
-        if not units or wrong.get(self.step) or sum(map(len, self._tables)) != len(tables):
-            raise CheckpointError("its blocks do not fit together")

@@ -1,49 +1,215 @@
-"""The scout: finds out which bits interact, and then the whole function, where that is possible.
+"""The scout: finds out which variables interact, and then the whole function, where it can.
 
-It looks on while a search climbs, then asks for rows of its own, in stages:
+It asks for rows in stages. Functions of bits are watched first, while a search climbs:
 
-    watch   look on; nothing is asked
-    order   16 rows, once or three times: is it a function of single bits and pairs?
-    walk    if it is, and few bits interact: a random walk, of which every step is an effect
-    probe   if it is not, values are all different, and few bits interact: which do?
-    blocks  if they are not, and effects seldom change: which bits interact nevertheless?
-    rows    random rows, until all terms that the interactions allow are known
-    fit     these terms are fitted to all rows
-    check   the best row of the learned function: does it have the value that was predicted?
-    confirm random rows, after a walk: do they?
-    known   the function is known
-    done    nothing more is learned
+    watch    look on; nothing is asked
+    order    16 rows, once or three times: is it a function of single bits and pairs?
+    walk     if it is, and few bits interact: a random walk, of which every step is an effect
+    probe    if it is not, values are all different, and few bits interact: which do?
+    blocks   if they are not, and effects seldom change: which bits interact nevertheless?
+    rows     random rows after a probe, until all terms that the interactions allow are known
+    fit      these terms are fitted to all rows
+    check    the best row of the learned function: does it have the value that was predicted?
+    confirm  random rows, after a walk: do they?
+
+Functions of variables with several values are asked for at once:
+
+    order    16 rows: is it a function of single variables and pairs?
+    probe    if it is: which variables interact?
+    guess    the best rows of functions that agree with all rows seen, again and again
+    predict  random rows, once nothing new is guessed: are they predicted?
+
+Both end as
+
+    known    the function is known
+    done     nothing more is learned
 """
 
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.clock import Check
 from harmonium.jit import one_blas_thread
-from harmonium.learn import limits
 from harmonium.learn.blocks import Blocks
-from harmonium.learn.descent import predict
-from harmonium.learn.fitting import Fit
-from harmonium.learn.pairs import (
-    PairFit,
-    fit_pairs,
-    make_design,
-    make_polynomial,
-    sharpen,
-)
-from harmonium.learn.polynomial import Polynomial
-from harmonium.learn.probing import Probe
-from harmonium.learn.records import Count, Effects, Integers, Rows
-from harmonium.learn.terms import drop_zeros, flip_groups, has_order_two
+from harmonium.learn.function import Integers, Polynomial, Tables, sum_tables
+from harmonium.learn.gp import Pair, Surrogate
+from harmonium.learn.observe import Effects, Rows, has_order_two, mix_groups
+from harmonium.learn.pairs import PairFit, fit_pairs, make_design, make_polynomial, predict, sharpen
+from harmonium.learn.probe import Probe
+from harmonium.learn.solve import anneal, climb, eliminate
+from harmonium.learn.terms import TermFit, drop_zeros
 from harmonium.seeds import stream
 from harmonium.space import Space
-from harmonium.state import CheckpointError, Snapshot
+from harmonium.state import CheckpointError
+
+TOLERANCE = 1e-7
+"""Difference up to which two values are the same, as a share of the range of all values seen:
+rounding and noise of 1e-9 are below, noise of 1e-3 is far above."""
+
+MAX_VALUE = 1e100
+"""Values beyond which nothing is learned: their squares are too large."""
+
+MIN_BITS, MAX_BITS = 8, 500
+"""Bits for which a function is learned: fewer are soon tried, and pairs of more take too long."""
+
+MIN_VARIABLES, MAX_VARIABLES = 5, 40
+"""The same for variables with several values."""
+
+MIN_OBSERVED = 10
+"""Pairs of effects on which an estimate of the share of interacting bits must rest."""
+
+MAX_SHARE, MAX_WALKED_SHARE = 0.7, 0.5
+"""Share of pairs that interact, beyond which nothing is asked, and nothing is walked."""
+
+ORDER_TESTS = 3
+"""How often a function must look like one of single bits and pairs, if effects are often the same:
+in such functions larger terms are often hidden. (HIFF of 64 bits passes one test in 20 of 100.)"""
+
+MIN_DISTINCT = 0.95
+"""Share of bits whose effects must differ from those of all others, for probing."""
+
+MIN_CONSTANT = 0.6
+"""Share of bits whose first and last effect in the climbs must be the same, to look for blocks."""
+
+MAX_PASSES = 40
+"""Passes of the walk over all bits that may be expected to be necessary."""
+
+GOOD_GUESS, GUESSED_SHARE = 0.3, 0.03
+"""Errors of a function whose best row is worth an evaluation, as a share of the spread of all
+values; and its coefficients, as a share of the largest, below which they are left out."""
+
+MIN_PREDICTED = 64
+"""Random rows that a function of pairs must predict before it is known, at least."""
+
+MAX_TERM_PROBES, MAX_TABLE_PROBES = 2, 6
+"""Probes for interactions at most: another one finds what the first has missed. Tables that are
+flat in places hide them."""
+
+SOLVE, GUESS = (20, 300_000_000), (2, 500_000)
+"""Descents that end at the best value of a learned function, after which it is taken for the
+optimum, and their steps at most: of a function that has predicted all rows, and of a guess. The
+first takes about 3 s at most."""
+
+MAX_PARAMETERS, MAX_SURPLUS = 2_500, 1.2
+"""Numbers in tables that may have to be known, as many rows are needed, and a matrix of as many
+squared; and rows after which they are given up, as a multiple of that."""
+
+MIN_BATCH, ROWS_PER_GUESS = 8, 64
+"""Guesses of a batch at least, and rows seen for each."""
+
+HEATS = (1.0, 2.0, 4.0, 8.0)
+"""Factors of the deviations of guesses, tried until enough of them are new."""
+
+SOME_SURPRISE, MAX_SURPRISE = 3.0, 10.0
+"""Mean deviations from what was predicted, in standard deviations: beyond the first, interactions
+that were missed are looked for; beyond the second there must be some, or larger terms."""
+
+MIN_GAIN = 10.0
+"""Gain of the logarithm of the likelihood for which a pair is added that all probes have missed."""
+
+ROWS_BETWEEN_PROBES = 40
+"""Rows after a probe of tables before the next one."""
+
+PREDICTED_ROWS = 32
+"""Random rows that tables must predict before the function is known."""
 
 Stage = Literal[
-    "watch", "order", "walk", "probe", "blocks", "rows", "fit", "check", "confirm", "known", "done"
+    "watch",
+    "order",
+    "walk",
+    "probe",
+    "blocks",
+    "rows",
+    "fit",
+    "check",
+    "confirm",
+    "guess",
+    "predict",
+    "known",
+    "done",
 ]
+
+
+Known = tuple[Bits, Fitness]
+"""Rows, and their fitness."""
+
+T = TypeVar("T")
+
+
+def _need(value: T | None) -> T:
+    """Return what a scout has in its stage."""
+    if value is None:
+        raise CheckpointError("the stage of its scout does not fit to what it has learned")
+    return value
+
+
+@dataclass
+class Walk:
+    """A random walk over the rows, and the fit of pairs to its effects."""
+
+    row: Bits
+    """The row where it is."""
+    value: float
+    """Its fitness."""
+    next_fit: int
+    """Passes after which the effects are fitted next."""
+    last_pass: int
+    """Passes after which the walk ends."""
+    passes: int = 0
+    """Passes over all bits so far."""
+    rough: PairFit | None = None
+    """The last fit: the next one starts from it."""
+    promising: bool = False
+    """Whether its function has predicted all rows, and has to be confirmed."""
+
+
+@dataclass
+class State:
+    """Everything that a scout has found out."""
+
+    rows: Rows
+    effects: Effects
+    neighbors: NDArray[np.bool_]
+    """Pairs that interact, as far as probes have found."""
+    stage: Stage
+    share: float = 0.0
+    """Share of the pairs that interact, as far as was seen."""
+    next_estimate: int = 0
+    """Effects that are necessary for the next estimate; each adds at most one pair to it."""
+    tests: int = 0
+    """Tests of the order so far."""
+    walk: Walk | None = None
+    probe: Probe | None = None
+    probes: int = 0
+    """Probes begun."""
+    next_probe: int = 0
+    """Rows after which there may be another one."""
+    blocks: Blocks | None = None
+    pieces: list[int] = field(default_factory=list)
+    """Numbers of rows that were added to the surrogate at a time."""
+    wanted: int = 0
+    """Random rows that are wanted."""
+    batches: int = 0
+    """Batches of random rows and of guesses so far."""
+    candidates: Bits | None = None
+    """Best rows of functions, to be asked next."""
+    function: Polynomial | None = None
+    """A function that predicts all rows seen, or nearly so."""
+    verified: bool = False
+    """Whether its best row had the value that was predicted."""
+    proven: bool = False
+    """Whether that row is proven to be the best."""
+    found: bool = False
+    """Whether it is proven, or was found again and again."""
+    solved: int = 0
+    """How often the best row of a function that predicted all rows was looked for."""
+    next_solve: int = 0
+    """Rounds of the search beside it after which it is looked for again."""
 
 
 class Scout:
@@ -52,347 +218,476 @@ class Scout:
     Parameters
     ----------
     space : Space
-        The valid rows; nothing is learned where flipping one bit is not allowed.
+        The valid rows; nothing is learned where a variable cannot change alone.
     seed : int
         Seed of all random streams.
     """
 
     def __init__(self, space: Space, seed: int) -> None:
         self.space, self.seed = space, seed
-        bounded = space.fewest > 0 or space.most < space.length or space.feasible is not None
-        bounded = bounded or bool(space.groups)
-        possible = not bounded and limits.MIN_LENGTH <= space.free.sum() <= limits.MAX_LENGTH
-        self.stage: Stage = "watch" if possible else "done"
-        self.rows = Rows(space.length)
-        self.effects = Effects(space.length)
-        self.function: Polynomial | None = None
-        """A function that predicts all rows seen."""
-        self.verified = False
-        """Whether its best row had the value that was predicted."""
-        self.tests = 0
-        """Tests of the order so far."""
-        self.promising = False
-        """Whether a function of pairs has predicted all rows, and has to be confirmed."""
-        self.candidate: Bits | None = None
-        """The best row of the learned function, to be checked."""
-        self._last_row = np.zeros(space.length, dtype=np.uint8)
-        self._last_value = 0.0
-        self._probe = Probe(self._last_row, self.free)
-        self.probes = 0
-        """Walks from a row to its complement."""
-        self.blocks = Blocks(self._last_row[:0], 0.0, self.free[:0], seed)
-        self.neighbors = np.zeros((space.length, space.length), dtype=np.bool_)
-        self.passes = 0
-        """Passes of the walk over all bits."""
-        self.next_fit = 0
-        """Passes after which the effects are fitted next."""
-        self.last_passes = 0
-        """Passes after which the walk ends."""
-        self._rough: PairFit | None = None
-        """The last fit of a function of pairs: the next one starts from it."""
-        self.share = 0.0
-        """Share of the pairs that interact, as far as was seen."""
-        self._next_estimate = 0
-        """Effects that are necessary for the next estimate; each adds at most one pair to it."""
-        self._terms = Fit(self.neighbors[:0, :0], space.free[:0])
-        self.wanted = 0
-        """Random rows that are still wanted."""
-        self.batches = 0
-        """Batches of random rows so far."""
-
-    @property
-    def free(self) -> Integers:
-        """The bits that are not fixed."""
-        return np.flatnonzero(self.space.free)
+        self.free: Integers = np.flatnonzero(space.free)
+        """The variables that are not fixed."""
+        self._tabled = bool((space.sizes > 2).any())
+        """Whether some variables have several values."""
+        length, count = space.length, len(self.free)
+        bounded = space.fewest > 0 or space.most < length or space.feasible is not None
+        stage: Stage = "done"
+        if not bounded and self._tabled:
+            small = int(space.sizes[self.free].sum()) <= MAX_PARAMETERS
+            stage = "order" if small and MIN_VARIABLES <= count <= MAX_VARIABLES else "done"
+        elif not bounded:
+            stage = "watch" if MIN_BITS <= count <= MAX_BITS else "done"
+        neighbors = np.zeros((length, length), dtype=np.bool_)
+        self.state = State(Rows(), Effects(length), neighbors, stage)
+        self._terms: TermFit | None = None
+        self._surrogate: Surrogate | None = None
+        self._follow: dict[Stage, Callable[[Bits, Fitness], Stage]] = {
+            "order": self._receive_order,
+            "walk": self._receive_walk,
+            "probe": self._receive_probe,
+            "blocks": self._receive_blocks,
+            "rows": self._receive_rows,
+            "check": self._check,
+            "confirm": self._confirm,
+            "guess": self._receive_guesses,
+            "predict": self._receive_guesses,
+        }
+        """What happens to the rows of each stage: returns the stage that follows."""
 
     @property
     def learning(self) -> bool:
         """Whether what others see is of use."""
-        return self.stage not in ("known", "done")
+        return self.state.stage not in ("known", "done")
 
     @property
-    def asking(self) -> bool:
-        """Whether it wants rows of its own."""
-        return self.stage not in ("watch", "known", "done")
+    def function(self) -> Polynomial | None:
+        """The learned function, if it predicted every row, its own best one too."""
+        return self.state.function if self.state.verified else None
 
     @property
-    def certain(self) -> bool:
-        """Whether the function has predicted every row so far."""
-        return self.verified or self.promising or not self.passes
+    def learned(self) -> Literal["proven", "found"] | None:
+        """How well the best row is known, if the function is."""
+        if not (self.state.verified and self.state.found):
+            return None
+        return "proven" if self.state.proven else "found"
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Pairs of variables that probes have found to interact, the lower number first."""
+        return [(one, other) for one, other in np.argwhere(np.triu(self.state.neighbors)).tolist()]
 
     @property
     def tolerance(self) -> float:
         """Difference up to which two values are the same."""
-        return limits.TOLERANCE * self.rows.spread
+        return TOLERANCE * self.state.rows.spread
 
     def _rng(self, part: str, number: int = 0) -> np.random.Generator:
         return stream(self.seed, f"scout {part}", number)
 
-    def see(self, bits: Bits, fitness: Fitness, before: Bits, changes: Fitness) -> None:
-        """Keep rows that a search has evaluated; those before them tell the effects of bits."""
-        if self._can_learn(fitness):
-            self.rows.add(bits, fitness)
-            self.effects.add(before, bits, changes)
+    def see(
+        self,
+        rows: Bits,
+        fitness: Fitness,
+        before: Bits | None = None,
+        changes: Fitness | None = None,
+    ) -> None:
+        """Keep rows of others; of which rows they are changes, and by how much, tells effects."""
+        if not self._can_learn(fitness):
+            self.state.stage = "done"
+        elif self.learning:
+            self.state.rows.add(rows, fitness)
+            if before is not None and changes is not None:
+                self.state.effects.add(before, rows, changes)
 
     def _can_learn(self, fitness: Fitness) -> bool:
-        """Give up if values are huge, as those of rows that have failed are."""
-        if max(map(abs, fitness.tolist())) > limits.MAX_VALUE:
-            self.stage = "done"
-        return self.stage != "done"
+        """Whether values are usable: those of rows that have failed are not finite."""
+        return bool(np.abs(fitness).max() <= MAX_VALUE)
 
-    def begin(self) -> None:
-        """Decide whether to ask for rows, once a search has climbed."""
-        if self.effects.count < self._next_estimate:
-            return
-        self.share, observed = self.effects.estimate_share(self.tolerance)
-        self._next_estimate = self.effects.count + limits.MIN_OBSERVED - observed
-        if observed >= limits.MIN_OBSERVED:
-            self.stage = "order" if self.share <= limits.MAX_SHARE else "done"
+    def rests(self, rounds: int) -> bool:
+        """Whether it has nothing to do, after so many rounds of the search beside it.
+
+        The first round is watched. A best row that is not proven is looked for again later.
+        """
+        state = self.state
+        if state.stage == "watch":
+            return rounds < 2
+        if state.stage == "known":
+            return state.proven or state.function is None or rounds < state.next_solve
+        return state.stage == "done"
+
+    def advance(self, rounds: int) -> bool:
+        """Do what has to be done before the next rows; return whether it wants any.
+
+        Raises
+        ------
+        TimeUp
+            If the time of the run is up; call it again then.
+        """
+        state = self.state
+        if self.rests(rounds):
+            return False
+        if state.stage == "watch":
+            state.stage = self._decide_whether_to_ask()
+        elif state.stage == "known":
+            state.stage = "check"
+        if state.stage == "fit":
+            state.stage = self._fit_terms()
+        if state.stage == "check" and state.candidates is None:
+            state.candidates = self._solve(rounds)
+        if state.stage == "guess" and state.candidates is None:
+            with one_blas_thread():
+                state.candidates = self._guess()
+            state.stage = "guess" if len(state.candidates) else "predict"
+        return state.stage not in ("watch", "known", "done")
 
     def propose(self) -> Bits:
-        """Return the rows whose fitness is wanted next."""
-        if self.stage == "order":
+        """Return the rows whose fitness is wanted next; `advance` has said that there are any."""
+        state = self.state
+        if state.stage == "order":
             return self._make_order_rows()
-        if self.stage == "walk":
-            return self._walk()
-        if self.stage == "probe":
-            return self._probe.propose()
-        if self.stage == "blocks":
-            return self.blocks.propose()
-        if self.stage in ("rows", "confirm"):
-            return self.space.sample(self.wanted, self._rng("rows", self.batches))
-        return np.array([self.candidate], dtype=np.uint8)
+        if state.stage == "walk":
+            return self._make_steps()
+        if state.stage == "probe":
+            return _need(state.probe).propose()
+        if state.stage == "blocks":
+            return _need(state.blocks).propose()
+        if state.stage in ("check", "guess"):
+            return _need(state.candidates)
+        wanted = PREDICTED_ROWS if state.stage == "predict" else state.wanted
+        return self.space.sample(wanted, self._rng("rows", state.batches))
 
-    def receive(self, bits: Bits, fitness: Fitness) -> None:
-        """Take the fitness of all proposed rows."""
+    def receive(self, rows: Bits, fitness: Fitness) -> Known | None:
+        """Take the fitness of all proposed rows, and go on to the stage that follows from it.
+
+        Return a row that the search beside it should know, with its fitness, if there is one.
+        """
+        state, stage = self.state, self.state.stage
         if not self._can_learn(fitness):
-            self.verified = False
-        elif self.stage == "check":
-            self._check(bits, fitness)
-        elif self.stage == "confirm":
-            self._confirm(bits, fitness)
+            state.stage, state.verified = "done", False
         else:
-            self.rows.add(bits, fitness)
-            if self.stage == "order":
-                self._receive_order(bits, fitness)
-            elif self.stage == "walk":
-                self._receive_walk(bits, fitness)
-            elif self.stage == "rows":
-                self.batches, self.stage = self.batches + 1, "fit"
-            elif self.stage == "blocks":
-                self._receive_blocks(fitness)
-            else:
-                self._receive_probe(fitness)
+            state.rows.add(rows, fitness)
+            state.candidates = None
+            state.stage = self._follow[stage](rows, fitness)
+        if stage == "check" and state.stage != "done":
+            return rows, fitness
+        if stage == "blocks" != state.stage and state.blocks is not None:
+            return state.blocks.get_better()
+        if self._tabled and not self.learning and state.rows.count:
+            row, value = state.rows.best
+            return row[None], np.array([value])
+        return None
+
+    def _decide_whether_to_ask(self) -> Stage:
+        """Ask for rows if few bits interact, as far as a search has shown by its climbs."""
+        state = self.state
+        if state.effects.count < state.next_estimate:
+            return "watch"
+        state.share, observed = state.effects.estimate_share(self.tolerance)
+        state.next_estimate = state.effects.count + MIN_OBSERVED - observed
+        if observed < MIN_OBSERVED:
+            return "watch"
+        return "order" if state.share <= MAX_SHARE else "done"
+
+    def _draw_other(self, row: Bits, rng: np.random.Generator) -> Bits:
+        """Return a row that has no value in common with this one: the complement, for bits."""
+        other = (row + rng.integers(1, self.space.sizes)) % self.space.sizes
+        return other.astype(np.uint8)
 
     def _make_order_rows(self) -> Bits:
-        """Return rows with groups of bits flipped: the best row seen, or else a random one."""
-        rng = self._rng("order", self.tests)
+        """Return mixtures of a row and another one: the best row seen, or else a random one."""
+        rng = self._rng("order", self.state.tests)
         row = self.space.sample(1, rng)[0]
-        if self.tests % 2 == 0:
-            row = self.rows.bits[self.rows.fitness.argmax()]
+        if self.state.tests % 2 == 0 and self.state.rows.count:
+            row, _ = self.state.rows.best
         groups = np.full(self.space.length, 4)
         # A fifth stays as it is: the complement of a row is the optimum of most traps, by design.
         groups[self.free] = rng.permutation(len(self.free)) % 5
-        return flip_groups(row, groups)
+        return mix_groups(row, self._draw_other(row, rng), groups)
 
-    def _receive_order(self, bits: Bits, fitness: Fitness) -> None:
-        self._last_row, self._last_value = bits[0].copy(), float(fitness[0])
-        self.tests += 1
-        generic = self.effects.count_distinct(self.tolerance) >= limits.MIN_DISTINCT
-        if has_order_two(fitness, self.tolerance):
-            if generic or self.tests == limits.ORDER_TESTS:
-                self._start_walk()
-        elif generic:
-            self._start_probe()
-        elif self.effects.find_constant(self.tolerance)[self.free].mean() >= limits.MIN_CONSTANT:
-            self._start_blocks()
-        else:
-            self.stage = "done"
+    def _receive_order(self, rows: Bits, fitness: Fitness) -> Stage:
+        state, effects = self.state, self.state.effects
+        state.tests += 1
+        pairs = has_order_two(fitness, self.tolerance)
+        if self._tabled:
+            return self._start_probe() if pairs else "done"
+        generic = effects.count_distinct(self.tolerance) >= MIN_DISTINCT
+        if pairs and not generic and state.tests < ORDER_TESTS:
+            return "order"
+        if pairs:
+            return self._start_walk(rows[0], float(fitness[0]))
+        if generic:
+            return self._start_probe()
+        constant = effects.find_constant(self.tolerance)[self.free].mean() >= MIN_CONSTANT
+        return self._start_blocks() if constant else "done"
 
-    def _start_walk(self) -> None:
+    # A walk finds pairs.
+
+    def _start_walk(self, row: Bits, value: float) -> Stage:
         """Walk, if so few bits interact that their pairs are found soon."""
-        count = len(self.free)
-        degree = max(1.0, self.share * (count - 1))
+        count, share = len(self.free), self.state.share
+        degree = max(1.0, share * (count - 1))
         passes = degree * np.log(max(2.0, count / degree))
-        self.next_fit = max(3, int(0.4 * passes))
-        self.last_passes = int(1.6 * passes) + 10
-        self.stage = "walk" if passes <= limits.MAX_PASSES and self.share < 0.5 else "done"
+        self.state.walk = Walk(row, value, max(3, int(0.4 * passes)), int(1.6 * passes) + 10)
+        return "walk" if passes <= MAX_PASSES and share < MAX_WALKED_SHARE else "done"
 
-    def _walk(self) -> Bits:
-        order = self.free[self._rng("walk", self.passes).permutation(len(self.free))]
+    def _make_steps(self) -> Bits:
+        """Return the next pass over all bits, in random order."""
+        walk = _need(self.state.walk)
+        order = self.free[self._rng("walk", walk.passes).permutation(len(self.free))]
         steps = np.zeros((len(order), self.space.length), dtype=np.uint8)
         steps[:, order] = np.tri(len(order), dtype=np.uint8)
-        return self._last_row ^ steps
+        return walk.row ^ steps
 
-    def _receive_walk(self, bits: Bits, fitness: Fitness) -> None:
-        before = np.concatenate([self._last_row[None], bits[:-1]])
-        values = np.concatenate([[self._last_value], fitness])
-        self.effects.add(before, bits, np.diff(values))
-        self._last_row, self._last_value = bits[-1].copy(), float(fitness[-1])
-        self.passes += 1
-        if self.passes >= self.next_fit:
-            with one_blas_thread():
-                self._fit()
+    def _receive_walk(self, rows: Bits, fitness: Fitness) -> Stage:
+        walk = _need(self.state.walk)
+        before = np.concatenate([walk.row[None], rows[:-1]])
+        self.state.effects.add(before, rows, np.diff(np.append(walk.value, fitness)))
+        walk.row, walk.value = rows[-1].copy(), float(fitness[-1])
+        walk.passes += 1
+        return self._fit_pairs(walk) if walk.passes >= walk.next_fit else "walk"
 
-    def _fit(self) -> None:
+    def _fit_pairs(self, walk: Walk) -> Stage:
         """Fit a function of pairs; ask for the best row of one that is right, or nearly so."""
-        self.next_fit = self.passes + max(1, self.passes // 6)
-        design = make_design(self.effects)
-        rough = self._rough = fit_pairs(design, self._rough)
+        seen, effects = self.state.rows, self.state.effects
+        walk.next_fit = walk.passes + max(1, walk.passes // 6)
+        design = make_design(effects)
+        rough = walk.rough = fit_pairs(design, walk.rough)
         fit = sharpen(design, rough, self.tolerance)
         unknown = np.count_nonzero(fit.pairs) // 2 + len(self.free)
-        wrong = np.abs(predict(design, *fit) - design.half).max() > self.tolerance
-        function = make_polynomial(fit, self.rows)
-        if not wrong and 2 * unknown <= self.effects.count and self._predicts_all(function):
-            self.promising = True
-            self._ask_best_of(function)
-        elif self.passes >= self.last_passes:
-            self.stage = "done"
+        wrong = np.abs(predict(design, fit) - design.half).max() > self.tolerance
+        function = make_polynomial(fit, seen)
+        if not wrong and 2 * unknown <= effects.count and self._predicts_all(function):
+            walk.promising = True
+        elif walk.passes >= walk.last_pass:
+            return "done"
         else:
-            function = make_polynomial(rough, self.rows, limits.GUESSED_SHARE)
-            some, values = slice(-4 * len(self.free), None), self.rows.fitness
-            errors = function(self.rows.bits[some]) - values[some]
-            if errors.std() <= limits.GOOD_GUESS * values.std():
-                self._ask_best_of(function)
-
-    def _confirm(self, bits: Bits, fitness: Fitness) -> None:
-        """See whether a function that was right so far has predicted random rows."""
-        self.batches += 1
-        self.rows.add(bits, fitness)
-        self.promising = False
-        self.verified = self.function is not None and self._predicts_all(self.function)
-        self.stage = "known" if self.verified else "walk"
+            function = make_polynomial(rough, seen, GUESSED_SHARE)
+            some, values = slice(-4 * len(self.free), None), seen.fitness
+            errors = function(seen.bits[some]) - values[some]
+            if errors.std() > GOOD_GUESS * values.std():
+                return "walk"
+        self.state.function = function
+        return "check"
 
     def _predicts_all(self, function: Polynomial) -> bool:
-        return function.predicts(self.rows.bits, self.rows.fitness, self.tolerance)
+        return function.predicts(self.state.rows.bits, self.state.rows.fitness, self.tolerance)
 
-    def _start_probe(self) -> None:
-        self._probe = self._make_probe(self.probes)
-        self.probes += 1
-        self.stage = "probe"
+    def _confirm(self, rows: Bits, fitness: Fitness) -> Stage:
+        """See whether a function of pairs that was right so far has predicted random rows."""
+        state = self.state
+        state.batches += 1
+        _need(state.walk).promising = False
+        state.verified = self._predicts_all(_need(state.function))
+        return "known" if state.verified else "walk"
 
-    def _make_probe(self, number: int) -> Probe:
-        rng = self._rng("probe", number)
-        return Probe(self.space.sample(1, rng)[0], self.free[rng.permutation(len(self.free))])
+    # A probe finds which variables interact; terms or tables of these are then found from rows.
 
-    def _receive_probe(self, fitness: Fitness) -> None:
-        self._probe.receive(fitness, self.tolerance)
-        if not self._probe.finished:
-            return
-        self.neighbors |= self._probe.neighbors
-        self._terms = Fit(self.neighbors, self.space.free)
-        self.wanted = self._terms.count_first(self.rows.count)
-        self.stage = "rows" if self._terms.possible else "done"
+    def _start_probe(self) -> Stage:
+        rng = self._rng("probe", self.state.probes)
+        row = self.space.sample(1, rng)[0]
+        order = self.free[rng.permutation(len(self.free))]
+        self.state.probe = Probe(row, self._draw_other(row, rng), order)
+        self.state.probes += 1
+        return "probe"
 
-    def _start_blocks(self) -> None:
-        best = int(self.rows.fitness.argmax())
-        row, value = self.rows.bits[best], float(self.rows.fitness[best])
-        self.blocks = Blocks(row, value, self._rng("blocks").permutation(self.free), self.seed)
-        self.blocks.look_back(self.rows, self.effects, self.tolerance)
-        self.stage = "blocks"
+    def _receive_probe(self, rows: Bits, fitness: Fitness) -> Stage:
+        probe = _need(self.state.probe)
+        probe.receive(fitness, self.tolerance)
+        return self._end_probe(probe) if probe.finished else "probe"
 
-    def _receive_blocks(self, fitness: Fitness) -> None:
-        self.blocks.receive(fitness, self.tolerance)
-        if not self.blocks.finished:
-            return
-        self.stage = "done"
-        if self.blocks.step == "found":
-            function = drop_zeros(self.blocks.make_function(), self.tolerance)
-            if self._predicts_all(function):
-                self._ask_best_of(function)
+    def _end_probe(self, probe: Probe) -> Stage:
+        state = self.state
+        new = not all(state.neighbors[pair] for pair in probe.pairs)
+        for one, other in probe.pairs:
+            state.neighbors[one, other] = state.neighbors[other, one] = True
+        if self._tabled:
+            return self._make_tables(new or state.probes == 1)
+        self._terms = None
+        if not self._term_fit.terms:
+            return "done"
+        state.wanted = self._term_fit.count_first(state.rows.count)
+        return "rows"
 
-    def fit(self, check: Check) -> None:
-        """Fit all terms to the rows, and predict the last ones; again if `check` raises."""
-        terms = self._terms
-        function = terms.solve(self.rows, self.wanted, self.tolerance, check)
+    @property
+    def _term_fit(self) -> TermFit:
+        if self._terms is None:
+            self._terms = TermFit(self.state.neighbors, self.space.free)
+        return self._terms
+
+    def _receive_rows(self, rows: Bits, fitness: Fitness) -> Stage:
+        self.state.batches += 1
+        return "fit"
+
+    def _fit_terms(self) -> Stage:
+        """Fit all terms to the rows, and predict the last ones."""
+        state, terms = self.state, self._term_fit
+        with one_blas_thread():
+            function = terms.solve(state.rows, state.wanted, self.tolerance)
         if function is not None:
-            self._ask_best_of(function)
-        elif not terms.failed:
-            self.wanted, self.stage = terms.count_next(), "rows"
-        elif self.probes < limits.MAX_PROBES:
-            self._start_probe()
+            state.function = function
+            return "check"
+        if not terms.is_hopeless(state.rows.count):
+            state.wanted = terms.count_next()
+            return "rows"
+        return self._start_probe() if state.probes < MAX_TERM_PROBES else "done"
+
+    # Blocks are found by exceptions.
+
+    def _start_blocks(self) -> Stage:
+        row, value = self.state.rows.best
+        free = self._rng("blocks").permutation(self.free)
+        blocks = self.state.blocks = Blocks.start(row, value, free, self.seed)
+        blocks.look_back(self.state.rows, self.state.effects, self.tolerance)
+        return "blocks"
+
+    def _receive_blocks(self, rows: Bits, fitness: Fitness) -> Stage:
+        blocks = _need(self.state.blocks)
+        blocks.receive(fitness, self.tolerance)
+        if not blocks.finished:
+            return "blocks"
+        if blocks.step == "failed":
+            return "done"
+        function = drop_zeros(blocks.make_function(), self.tolerance)
+        if not self._predicts_all(function):
+            return "done"
+        self.state.function = function
+        return "check"
+
+    # The best row of a learned function is looked for, and checked.
+
+    def _solve(self, rounds: int) -> Bits:
+        """Return the best row of the learned function, as far as it can be found: (1, length)."""
+        state, space, walk = self.state, self.space, self.state.walk
+        function = _need(state.function)
+        if walk is not None and not (state.verified or walk.promising):
+            best, _ = self._anneal(function, stream(self.seed, "guess", walk.passes), *GUESS)
+            return best[None]
+        fixed = dict(zip(space.places.tolist(), space.values.tolist(), strict=True))
+        values = eliminate(function.to_tables(), space.sizes, fixed)
+        if values is None:
+            rng = stream(self.seed, "solve", state.solved)
+            best, found = self._anneal(function, rng, *SOLVE)
         else:
-            self.stage = "done"
+            best, found = values.astype(np.uint8), True
+        state.found, state.proven = found, values is not None
+        state.solved += 1
+        state.next_solve = rounds + 2**state.solved
+        return best[None]
 
-    def _ask_best_of(self, function: Polynomial) -> None:
-        """Take over a function that predicts all rows seen, or nearly so; ask for its best row."""
-        self.function, self.candidate = function, None
-        self.stage = "check"
+    def _anneal(
+        self, function: Polynomial, rng: np.random.Generator, confirmed: int, steps: int
+    ) -> tuple[Bits, bool]:
+        start = self.space.sample(1, rng)[0]
+        return anneal(function, self.space.free, start, rng, confirmed, steps)
 
-    def _check(self, bits: Bits, fitness: Fitness) -> None:
+    def _check(self, rows: Bits, fitness: Fitness) -> Stage:
         """Go on after the best row: with the walk, or with what is known."""
-        self.rows.add(bits, fitness)
-        right = self.function is not None and self.function.predicts(bits, fitness, self.tolerance)
-        if self.verified or not self.passes:
-            self.verified = right
-            self.stage = "known" if right else "done"
-            return
-        self.promising &= right
-        self.stage = "confirm" if self.promising else "walk"
-        self.wanted = max(limits.MIN_PREDICTED, len(self.free))
+        state, walk = self.state, self.state.walk
+        right = _need(state.function).predicts(rows, fitness, self.tolerance)
+        if walk is None or state.verified:
+            state.verified = right
+            return "known" if right else "done"
+        walk.promising &= right
+        state.wanted = max(MIN_PREDICTED, len(self.free))
+        return "confirm" if walk.promising else "walk"
 
-    def save(self) -> Snapshot:
-        """Return the state."""
-        facts = {name: getattr(self, name) for name in _FACTS}
-        value = np.array(self._last_value)
-        arrays = {"neighbors": self.neighbors, "last_row": self._last_row, "last_value": value}
-        snapshot = Snapshot(facts, arrays)
-        snapshot.optional("candidate", self.candidate)
-        if self._rough is not None:
-            arrays["singles"], arrays["pairs"] = self._rough
-        snapshot.put("rows", self.rows.save())
-        snapshot.put("effects", self.effects.save())
-        if self.stage == "probe":
-            snapshot.put("probe", self._probe.save())
-        if self.stage == "blocks":
-            snapshot.put("blocks", self.blocks.save())
-        if self.function is not None:
-            snapshot.put("function", self.function.save())
-        if self.stage in ("rows", "fit"):
-            snapshot.put("terms", self._terms.save())
-        return snapshot
+    # Tables of variables with several values are guessed.
 
-    def load(self, snapshot: Snapshot) -> None:
-        """Take over the state that `save` returned."""
-        length = self.space.length
-        for name, kind in _FACTS.items():
-            setattr(self, name, snapshot.fact(name, kind))  # type: ignore[arg-type]
-        self.neighbors = snapshot.graph("neighbors", length)
-        self._last_row = snapshot.bits("last_row", (length,))
-        self._last_value = float(snapshot.array("last_value", "float64", ()))
-        self.rows = Rows.load(length, snapshot.get("rows"))
-        self.effects = Effects.load(length, snapshot.get("effects"))
-        if "pairs" in snapshot.arrays:
-            singles = snapshot.array("singles", "float64", (length,))
-            self._rough = PairFit(singles, snapshot.array("pairs", "float64", (length, length)))
-        if "candidate" in snapshot.arrays:
-            self.candidate = snapshot.bits("candidate", (length,))
-        if "function" in snapshot.facts:
-            self.function = Polynomial.load(length, snapshot.get("function"))
-        if self.stage == "probe":
-            self._probe = self._make_probe(self.probes - 1)
-            self._probe.load(snapshot.get("probe"))
-        if self.stage == "blocks":
-            self.blocks = Blocks(self._last_row, 0.0, self.free, self.seed)
-            self.blocks.load(snapshot.get("blocks"))
-        if self.stage in ("rows", "fit"):
-            self._terms = Fit(self.neighbors, self.space.free)
-            self._terms.load(snapshot.get("terms"), self.rows)
-        if self.stage in ("check", "known") and self.function is None:
-            raise CheckpointError("it has no function to check")
+    @property
+    def _tables(self) -> Surrogate:
+        """What the rows tell of the tables; made again of the rows if it was not saved."""
+        if self._surrogate is None:
+            surrogate = Surrogate(self.space.sizes, self.pairs)
+            start, rows = 0, self.state.rows
+            for size in self.state.pieces:
+                piece = slice(start, start + size)
+                surrogate.add(rows.bits[piece].astype(np.int64), rows.fitness[piece])
+                start += size
+            self._surrogate = surrogate
+        return self._surrogate
 
+    def _make_tables(self, new: bool) -> Stage:
+        """Guess, if so few variables interact that their tables can be known."""
+        self.state.next_probe = self.state.rows.count + ROWS_BETWEEN_PROBES
+        if new:
+            self._surrogate, self.state.pieces = None, []
+        if self._tables.parameters > MAX_PARAMETERS:
+            return "done"
+        self._add_rows()
+        if not new:
+            self._add_pairs()
+        return "guess"
 
-_FACTS = {
-    "stage": Stage,
-    "share": float,
-    "verified": bool,
-    "tests": Count,
-    "promising": bool,
-    "probes": Count,
-    "passes": Count,
-    "next_fit": Count,
-    "last_passes": Count,
-    "wanted": Count,
-    "batches": Count,
-}
-"""Plain values of the state, with their types."""
+    def _add_rows(self) -> float:
+        """Add rows to the surrogate; return how far they are from what was predicted."""
+        surrogate, rows, pieces = self._tables, self.state.rows, self.state.pieces
+        known = sum(pieces)
+        scale = max(surrogate.scale, float(np.finfo(float).tiny)) if known else np.inf
+        values = rows.bits[known:].astype(np.int64)
+        surprises = surrogate.add(values, rows.fitness[known:])
+        pieces.append(len(values))
+        return float(np.sqrt(np.mean(surprises**2))) / scale
+
+    def _add_pairs(self) -> bool:
+        """Add pairs that a probe has missed, while rows are more likely with them; say whether."""
+        added = False
+        while (pair := self._tables.suggest_pair()) is not None:
+            other = self._tables.with_pair(pair)
+            gain = other.likelihood - self._tables.likelihood
+            if gain < MIN_GAIN or other.parameters > MAX_PARAMETERS:
+                break
+            self._surrogate, self.state.pieces = other, [len(other.fitness)]
+            self.state.neighbors[pair] = self.state.neighbors[pair[::-1]] = added = True
+        return added
+
+    def _find_best(self, tables: Tables, rng: np.random.Generator) -> Bits:
+        best = eliminate(tables, self.space.sizes)
+        best = climb(tables, self.space.sizes, rng) if best is None else best
+        return best.astype(np.uint8)
+
+    def _guess(self) -> Bits:
+        """Return best rows of functions that agree with the rows seen: those not seen so far."""
+        rng, rows = self._rng("guess", self.state.batches), self.state.rows
+        wanted = max(MIN_BATCH, rows.count // ROWS_PER_GUESS)
+        seen = set(map(bytes, rows.bits))
+        found: dict[bytes, Bits] = {}
+        for number, heat in enumerate((0.0, *HEATS)):
+            for _ in range(wanted - len(found) if number else 1):
+                tables = self._tables.sample(rng, heat) if heat else self._tables.mean()
+                row = self._find_best(tables, rng)
+                if bytes(row) not in seen:
+                    found[bytes(row)] = row
+            if 2 * len(found) >= wanted:
+                break
+        return np.array(list(found.values()), dtype=np.uint8).reshape(-1, self.space.length)
+
+    def _receive_guesses(self, rows: Bits, fitness: Fitness) -> Stage:
+        try:
+            with one_blas_thread():
+                return self._judge(rows, fitness)
+        except LinAlgError:  # rows that hardly differ, beyond what rounding allows
+            return "done"
+
+    def _judge(self, rows: Bits, fitness: Fitness) -> Stage:
+        """See whether rows were predicted; go on to what follows from that."""
+        state, mean = self.state, self._tables.mean()
+        wrong = np.abs(sum_tables(mean, rows) - fitness).max()
+        state.batches += 1
+        surprise = self._add_rows()
+        if wrong <= self.tolerance and state.stage == "guess":
+            return "predict"
+        if wrong <= self.tolerance:
+            state.verified = True
+            state.proven = state.found = eliminate(mean, self.space.sizes) is not None
+            return "known"
+        if surprise > SOME_SURPRISE and state.rows.count >= state.next_probe:
+            return self._look_again(hopeless=surprise > MAX_SURPRISE)
+        most = MAX_SURPLUS * self._tables.parameters + PREDICTED_ROWS
+        return "guess" if state.rows.count <= most else "done"
+
+    def _look_again(self, hopeless: bool) -> Stage:
+        """Look for interactions that were missed: by a probe, or else by what explains the rows."""
+        self.state.next_probe = self.state.rows.count + ROWS_BETWEEN_PROBES
+        if self.state.probes < MAX_TABLE_PROBES:
+            return self._start_probe()
+        return "guess" if self._add_pairs() or not hopeless else "done"

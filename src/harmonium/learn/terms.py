@@ -6,10 +6,19 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.linalg.blas import dsymv
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 from harmonium.jit import count_ones, jit
-from harmonium.learn.polynomial import Integers, Numbers, Polynomial, Term
-from harmonium.learn.records import Rows
+from harmonium.learn.function import Numbers, Polynomial, Term
+from harmonium.learn.observe import Rows
+
+MAX_TERMS_PER_BIT, MAX_TERMS = 150, 10_000
+"""Terms that the interactions may allow: the normal equations of 10,000 take 1.6 GB."""
+
+MIN_HELD_BACK = 32
+"""Random rows that are predicted before they are used, at least."""
+
+WORTH = 0.4
+"""What a row of a climb or a probe is worth in random rows, for terms of several bits."""
 
 UNDECIDED = 1e-6
 """Share of its rows that count for a term, after all others, below which it is not decided."""
@@ -28,65 +37,116 @@ COLUMNS = 128
 """Columns of the normal equations that are eliminated together."""
 
 
-class Normal:
-    """The normal equations of least squares, to which rows are added.
+class TermFit:
+    """A fit of all terms that interactions allow, until they predict other rows.
+
+    It has no state of its own: the normal equations follow from the rows.
 
     Parameters
     ----------
-    length : int
-        Number of bits.
-    terms : list of tuples
-        The terms whose coefficients are wanted.
+    neighbors : array of bool
+        Pairs of bits that interact: (length, length).
+    free : array of bool
+        The bits that are not fixed: (length,).
     """
 
-    def __init__(self, length: int, terms: list[Term]) -> None:
-        self.length, self.terms = length, terms
-        self.count = 0
-        self._gram = np.zeros((len(terms), len(terms)))
+    def __init__(self, neighbors: NDArray[np.bool_], free: NDArray[np.bool_]) -> None:
+        self.length, self._free = len(free), int(free.sum())
+        limit = min(MAX_TERMS, MAX_TERMS_PER_BIT * self._free)
+        self.terms = list_cliques(neighbors, free, limit) or []
+        """The terms; none if there are too many."""
+        self._count = 0
+        """Rows in the equations so far."""
+        self._gram = np.zeros((len(self.terms), len(self.terms)))
         """Sums of products of signs: the lower triangle."""
-        self.products = np.zeros(len(terms))
 
-    def add(self, rows: Rows, end: int, check: Check = no_check) -> None:
-        """Add the next rows, so that there are `end`; if `check` raises, go on by another call.
+    @property
+    def _held_back(self) -> int:
+        """Number of random rows that are predicted before they are used."""
+        return max(MIN_HELD_BACK, self._free // 2)
 
-        Sums of products of signs are whole numbers and exact; those of the fitness depend on the
-        order of rows.
+    def count_first(self, seen: int) -> int:
+        """Return how many random rows are wanted, if so many others were seen."""
+        return max(self._free, len(self.terms) + self._held_back - int(WORTH * seen))
+
+    def count_next(self) -> int:
+        """Return how many random rows are wanted after a fit."""
+        return max(self._held_back, len(self.terms) // 20)
+
+    def is_hopeless(self, rows: int) -> bool:
+        """Whether terms are missing: more rows than these should not be necessary."""
+        return rows > 1.5 * len(self.terms) + 4 * self._free
+
+    def solve(self, rows: Rows, new: int, tolerance: float) -> Polynomial | None:
+        """Fit all rows but the last, and return the function if it predicts those.
+
+        The last so many are new. If time is up, call it again: it goes on.
         """
-        bits, fitness = rows.bits, rows.fitness
-        step = max(1, MAX_PRODUCTS // len(self.terms) ** 2)
-        while self.count < end:
-            check()
-            part = slice(self.count, min(self.count + step, end))
-            words = pack_terms(bits[part], self.terms)
-            _add_products(self._gram, words, part.stop - part.start)
-            self.products = self.products + _sum_signed(words, fitness[part])
-            self.count = part.stop
+        used = rows.count - min(new, self._held_back)
+        self._add(rows.bits[:used])
+        values = self._solve(rows.bits[:used], rows.fitness[:used])
+        if values is None:
+            return None
+        terms = dict(zip(self.terms, values.tolist(), strict=True))
+        function = drop_zeros(Polynomial(self.length, terms), tolerance)
+        return function if function.predicts(rows.bits, rows.fitness, tolerance) else None
 
-    def solve(self, check: Check = no_check) -> Polynomial | None:
-        """Return the function that fits best, or none if the rows do not decide all terms."""
-        factor = self._factorize(np.float32, CLEARLY_DECIDED, check)
+    def _add(self, rows: Bits) -> None:
+        """Add all rows to the equations that are not there yet."""
+        step = max(1, MAX_PRODUCTS // len(self.terms) ** 2)
+        while self._count < len(rows):
+            check_time()
+            part = rows[self._count : self._count + step]
+            _add_products(self._gram, pack_terms(part, self.terms), len(part))
+            self._count += len(part)
+
+    def _solve(self, rows: Bits, fitness: Fitness) -> Numbers | None:
+        """Return the coefficients that fit best, or none if the rows do not decide all terms."""
+        factor = self._factorize(np.float32, CLEARLY_DECIDED)
         if factor is None:
-            factor = self._factorize(np.float64, UNDECIDED, check)
+            factor = self._factorize(np.float64, UNDECIDED)
         if factor is None:
             return None
         values: Numbers = np.zeros(len(self.terms))
-        left = self.products
+        right = left = _sum_signed(pack_terms(rows, self.terms), fitness)
         for _ in range(MAX_REFINEMENTS):
             change = cho_solve((factor.T, False), left.astype(factor.dtype), check_finite=False)
             values += change
             if np.abs(change).max() <= EXACT * np.abs(values).max():
                 break
-            left = dsymv(-1.0, self._gram.T, values, beta=1.0, y=self.products)
-        return Polynomial(self.length, dict(zip(self.terms, values.tolist(), strict=True)))
+            left = dsymv(-1.0, self._gram.T, values, beta=1.0, y=right)
+        return values
 
-    def _factorize(self, kind: type, least: float, check: Check) -> NDArray[np.floating] | None:
+    def _factorize(self, kind: type, least: float) -> NDArray[np.floating] | None:
         """Return the factor; none where less than this share of the rows counts for a term."""
         try:
-            factor = factorize(self._gram.astype(kind), check)
+            factor = factorize(self._gram.astype(kind))
         except LinAlgError:
             return None
-        decided = (np.diag(factor) ** 2).min() >= least * self.count
+        decided = (np.diag(factor) ** 2).min() >= least * self._count
         return factor if decided else None
+
+
+def list_cliques(
+    neighbors: NDArray[np.bool_], free: NDArray[np.bool_], limit: int
+) -> list[Term] | None:
+    """Return all sets of free bits of which all pairs interact, small ones first, then larger ones.
+
+    The empty one too. None if there are more than `limit`.
+    """
+    later = [set(np.flatnonzero(row).tolist()) for row in np.triu(neighbors, 1)]
+    found: list[Term] = [()]
+    layer: list[tuple[Term, set[int]]] = [
+        ((bit,), later[bit]) for bit in np.flatnonzero(free).tolist()
+    ]
+    while layer:
+        found += [term for term, _ in layer]
+        if len(found) > limit:
+            return None
+        layer = [
+            ((*term, bit), common & later[bit]) for term, common in layer for bit in sorted(common)
+        ]
+    return found
 
 
 def pack_terms(rows: Bits, terms: list[Term]) -> NDArray[np.uint64]:
@@ -98,18 +158,10 @@ def pack_terms(rows: Bits, terms: list[Term]) -> NDArray[np.uint64]:
     padded[:, : len(rows)] = 1 - rows.T
     zeros = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
     places = {term: place for place, term in enumerate(terms)}
-    parents = np.array([places[term[:-1]] if term else -1 for term in terms])
-    return _multiply_signs(zeros, parents, np.array([term[-1] if term else -1 for term in terms]))
-
-
-@jit
-def _multiply_signs(
-    zeros: NDArray[np.uint64], parents: Integers, last: Integers
-) -> NDArray[np.uint64]:
-    words = np.zeros((len(parents), zeros.shape[1]), np.uint64)
-    for term in range(len(parents)):
-        if last[term] >= 0:
-            words[term] = words[parents[term]] ^ zeros[last[term]]
+    words = np.zeros((len(terms), zeros.shape[1]), np.uint64)
+    for place, term in enumerate(terms):
+        if term:
+            np.bitwise_xor(words[places[term[:-1]]], zeros[term[-1]], out=words[place])
     return words
 
 
@@ -136,7 +188,7 @@ def _sum_signed(words: NDArray[np.uint64], values: Fitness) -> Numbers:
     return sums
 
 
-def factorize(matrix: NDArray[np.floating], check: Check = no_check) -> NDArray[np.floating]:
+def factorize(matrix: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return the Cholesky factor of a matrix, a lower triangle; look at the clock meanwhile.
 
     Raises
@@ -146,7 +198,7 @@ def factorize(matrix: NDArray[np.floating], check: Check = no_check) -> NDArray[
     """
     lower = np.zeros_like(matrix)
     for start in range(0, len(matrix), COLUMNS):
-        check()
+        check_time()
         end = start + COLUMNS
         panel = matrix[start:, start:end] - lower[start:, :start] @ lower[start:end, :start].T
         corner = cholesky(panel[: panel.shape[1]], lower=True)
@@ -163,24 +215,3 @@ def drop_zeros(function: Polynomial, least: float) -> Polynomial:
         if abs(value) >= least or not term
     }
     return Polynomial(function.length, kept)
-
-
-def has_order_two(values: Fitness, tolerance: float) -> bool:
-    """Whether 16 rows could come from a function of single bits and pairs.
-
-    The rows are those of four groups of bits, flipped or not. Group by group they are a function of
-    four signs, of which a function of pairs has no product of three or four.
-    """
-    choices = range(16)
-    signs = np.array([[(-1) ** (one & other).bit_count() for one in choices] for other in choices])
-    high = [choice for choice in choices if choice.bit_count() >= 3]
-    return bool((np.abs(signs[high] @ values) / 16 <= tolerance).all())
-
-
-def flip_groups(row: Bits, groups: NDArray[np.int64]) -> Bits:
-    """Return 16 rows: each with another choice of the four groups flipped; group 4 never is."""
-    choices = np.arange(16)
-    flipped = (choices[:, None] >> groups) & 1
-    flipped[:, groups == 4] = 0
-    rows: Bits = row ^ flipped.astype(np.uint8)
-    return rows

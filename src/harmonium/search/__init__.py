@@ -2,8 +2,8 @@
 
 from harmonium.search.base import Algorithm, Learned, Search, Status
 from harmonium.search.eda import EDA, Incremental, PaperTree
+from harmonium.search.portfolio import Structure
 from harmonium.search.pyramid import Pyramid
-from harmonium.search.structure import Structure
 from harmonium.specs import Registry
 
 ALGORITHMS: Registry[Algorithm] = Registry(

@@ -93,6 +93,11 @@ class Space:
         return free
 
     @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of values of each bit: (length,)."""
+        return np.full(self.length, 2)
+
+    @cached_property
     def group(self) -> NDArray[np.int64]:
         """The group of each bit, -1 for none: (length,)."""
         group = np.full(self.length, -1)

@@ -7,20 +7,22 @@ Matheron's rule: draw tables, then correct them by what they get wrong), so that
 sample is either good or tells something.
 """
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from harmonium.learn.records import Integers, Numbers
-from harmonium.learn.tables import Pair, Tables
+from harmonium.learn.function import Integers, Numbers, Tables, sum_tables
 
 JITTER = 1e-8
 """Added to variances: rows that are decided by others would have none."""
 
 REFINEMENTS = 2
 """How often the mean is corrected by what it gets wrong, which takes the jitter out of it."""
+
+Pair = tuple[int, int]
 
 
 def _solve(factor: Numbers, right: Numbers, transposed: bool = False) -> Numbers:
@@ -107,6 +109,12 @@ class Surrogate:
                 best, found = explained - expected, (one, other)
         return found
 
+    def with_pair(self, pair: Pair) -> "Surrogate":
+        """Return what the same rows tell if another pair interacts."""
+        other = Surrogate(self.sizes, sorted([*self.pairs, pair]))
+        other.add(self.values, self.fitness)
+        return other
+
     def _covariance(self, ones: Integers, others: Integers) -> Numbers:
         """Return the variables and pairs in which two rows agree, and the constant."""
         agree = [
@@ -122,36 +130,30 @@ class Surrogate:
 
     def mean(self) -> Tables:
         """Return the most probable tables."""
-        singles = [np.zeros(size) for size in self.sizes]
-        pairs = {pair: np.zeros(self.sizes[list(pair)]) for pair in self.pairs}
-        tables = Tables(self._centre, singles, pairs)
+        tables = self._make_tables(np.zeros)
         for _ in range(1 + REFINEMENTS):
-            tables = self._add(tables, self.fitness - tables(self.values))
+            tables = self._correct(tables)
         return tables
 
     def sample(self, rng: np.random.Generator, heat: float) -> Tables:
         """Draw tables that agree with the rows; `heat` is a factor of their deviations."""
         deviation = heat * self.scale
-        singles = [deviation * rng.standard_normal(size) for size in self.sizes]
-        pairs = {
-            pair: deviation * rng.standard_normal(tuple(self.sizes[list(pair)]))
-            for pair in self.pairs
-        }
-        drawn = Tables(self._centre, singles, pairs)
-        return self._add(drawn, self.fitness - drawn(self.values))
+        return self._correct(self._make_tables(lambda n: deviation * rng.standard_normal(n)))
 
-    def _add(self, tables: Tables, wrong: Numbers) -> Tables:
-        """Return tables corrected such that they explain what was wrong at each row."""
+    def _make_tables(self, draw: Callable[[tuple[int, ...]], Numbers]) -> Tables:
+        """Return the constant, and a table for each variable and each pair."""
+        scopes = [*((number,) for number in range(len(self.sizes))), *self.pairs]
+        tables = {scope: draw(tuple(self.sizes[list(scope)])) for scope in scopes}
+        return {(): np.array(self._centre), **tables}
+
+    def _correct(self, tables: Tables) -> Tables:
+        """Return tables that agree with the rows: corrected by what they get wrong."""
+        wrong = self.fitness - sum_tables(tables, self.values)
         weights = _solve(self._factor, _solve(self._factor, wrong), transposed=True)
-        singles = [
-            table + np.bincount(column, weights, len(table))
-            for table, column in zip(tables.singles, self.values.T, strict=True)
-        ]
-        pairs = {}
-        for (one, other), table in tables.pairs.items():
-            places = self.values[:, one] * table.shape[1] + self.values[:, other]
-            pairs[one, other] = table + np.bincount(places, weights, table.size).reshape(
-                table.shape
-            )
-        constant = tables.constant + len(self.sizes) * float(weights.sum())
-        return Tables(constant, singles, pairs)
+        corrected: Tables = {(): tables[()] + len(self.sizes) * weights.sum()}
+        for scope, table in tables.items():
+            if scope:
+                cells = np.ravel_multi_index(tuple(self.values[:, list(scope)].T), table.shape)
+                change = np.bincount(cells, weights, table.size)
+                corrected[scope] = table + change.reshape(table.shape)
+        return corrected

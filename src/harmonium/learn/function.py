@@ -1,23 +1,25 @@
-"""Functions of bits as sums of terms, each a coefficient times a product of signs."""
+"""Functions that are known: sums of terms of bits, or sums of tables of values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, compress, pairwise, product
-from typing import NamedTuple
+from itertools import chain, compress, product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harmonium.arrays import Bits, Fitness, check_bits
 from harmonium.jit import jit
-from harmonium.state import CheckpointError, Snapshot
 
 Term = tuple[int, ...]
 """Bits, in ascending order; the empty term is the constant."""
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+Tables = dict[Term, Numbers]
+"""For each of some sets of variables, a value for each of their settings; they are summed up."""
 
 
 class Interaction(NamedTuple):
@@ -158,21 +160,12 @@ class Polynomial:
                 constant += value
         return matrix, constant
 
-    def save(self) -> Snapshot:
-        """Return everything as arrays."""
-        bits, starts, values = self.flat
-        return Snapshot({}, {"bits": bits, "starts": starts, "values": values})
-
-    @classmethod
-    def load(cls, length: int, snapshot: Snapshot) -> "Polynomial":
-        """Return the function that `save` was called of."""
-        starts = snapshot.array("starts", "int64", (None,), least=0)
-        bits = snapshot.array("bits", "int64", (None,), below=length)
-        values = snapshot.array("values", "float64", (len(starts) - 1,))
-        if (np.diff(starts) < 0).any() or starts[0] != 0 or starts[-1] != len(bits):
-            raise CheckpointError("the terms of its function do not fit together")
-        terms = [tuple(bits[start:end].tolist()) for start, end in pairwise(starts)]
-        return cls(length, dict(zip(terms, values.tolist(), strict=True)))
+    def to_tables(self) -> Tables:
+        """Return a table for each term."""
+        signs = [np.array(1.0)]
+        for _ in range(self.order):
+            signs.append(np.stack([-signs[-1], signs[-1]]))
+        return {term: value * signs[len(term)] for term, value in self.coefficients.items()}
 
 
 @jit
@@ -189,31 +182,6 @@ def _evaluate(rows: Bits, bits: Integers, starts: Integers, values: Numbers) -> 
     return result
 
 
-def list_cliques(
-    neighbors: NDArray[np.bool_], free: NDArray[np.bool_], limit: int
-) -> list[Term] | None:
-    """Return all sets of free bits of which all pairs interact, small ones first, then larger ones.
-
-    The empty one too. None if there are more than `limit`.
-    """
-    length = len(neighbors)
-    later = [
-        set((np.flatnonzero(neighbors[bit, bit + 1 :]) + bit + 1).tolist()) for bit in range(length)
-    ]
-    found: list[Term] = [()]
-    layer: list[tuple[Term, set[int]]] = [
-        ((bit,), later[bit]) for bit in np.flatnonzero(free).tolist()
-    ]
-    while layer:
-        found += [term for term, _ in layer]
-        if len(found) > limit:
-            return None
-        layer = [
-            ((*term, bit), common & later[bit]) for term, common in layer for bit in sorted(common)
-        ]
-    return found
-
-
 def expand_table(bits: Term, values: Numbers) -> dict[Term, float]:
     """Return the terms of a function of some bits, given its value for each of their settings."""
     table = values.reshape((2,) * len(bits))
@@ -223,3 +191,11 @@ def expand_table(bits: Term, values: Numbers) -> dict[Term, float]:
     choices = product((False, True), repeat=len(bits))
     terms = (tuple(compress(bits, choice)) for choice in choices)
     return dict(zip(terms, table.ravel().tolist(), strict=True))
+
+
+def sum_tables(tables: Tables, values: NDArray[np.integer[Any]]) -> Numbers:
+    """Return the sum of the entries that rows of values select."""
+    total = np.zeros(len(values))
+    for variables, table in tables.items():
+        total += table[tuple(values[:, list(variables)].T)]
+    return total

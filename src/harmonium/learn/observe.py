@@ -1,37 +1,34 @@
-"""What a search has seen: rows with their fitness, and the effects of single bits.
+"""What a search has seen: rows with their fitness, the effects of single bits, and their order.
 
 The effect of bit i in row x is f(x with bit i on) − f(x with bit i off). It depends on another bit
 only if the two interact.
 """
 
-from typing import Annotated
+from dataclasses import dataclass, field
 
 import numpy as np
-from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.state import Snapshot
-
-Integers = NDArray[np.int64]
-Numbers = NDArray[np.float64]
-Count = Annotated[int, Meta(ge=0)]
+from harmonium.learn.function import Integers, Numbers
 
 
+@dataclass
 class Rows:
     """Rows and their fitness, in the order in which they came."""
 
-    def __init__(self, length: int) -> None:
-        self.length = length
-        self.count = 0
-        self._bits = [np.empty((0, length), dtype=np.uint8)]
-        self._fitness = [np.empty(0)]
-        self._low, self._high = np.inf, -np.inf
+    count: int = 0
+    low: float = np.inf
+    """Smallest fitness."""
+    high: float = -np.inf
+    """Largest fitness."""
+    _bits: list[Bits] = field(default_factory=list)
+    _fitness: list[Fitness] = field(default_factory=list)
 
     @property
     def spread(self) -> float:
         """Largest fitness minus smallest, 0 without rows."""
-        return max(0.0, self._high - self._low)
+        return max(0.0, self.high - self.low)
 
     @property
     def bits(self) -> Bits:
@@ -45,38 +42,36 @@ class Rows:
         self._fitness = [np.concatenate(self._fitness)]
         return self._fitness[0]
 
+    @property
+    def best(self) -> tuple[Bits, float]:
+        """The first row with the largest fitness, and that fitness."""
+        place = int(self.fitness.argmax())
+        return self.bits[place], float(self.fitness[place])
+
     def add(self, bits: Bits, fitness: Fitness) -> None:
         """Add rows; the arrays are kept, and must not change."""
         self._bits.append(bits)
         self._fitness.append(fitness)
         values = fitness.tolist()
-        self._low, self._high = min([self._low, *values]), max([self._high, *values])
+        self.low, self.high = min([self.low, *values]), max([self.high, *values])
         self.count += len(bits)
 
-    def save(self) -> Snapshot:
-        """Return the state."""
-        return Snapshot({}, {"bits": self.bits, "fitness": self.fitness})
 
-    @classmethod
-    def load(cls, length: int, snapshot: Snapshot) -> "Rows":
-        """Return the rows that `save` was called of."""
-        rows = cls(length)
-        fitness = snapshot.array("fitness", "float64", (None,))
-        rows.add(snapshot.bits("bits", (len(fitness), length)), fitness)
-        return rows
-
-
+@dataclass
 class Effects:
     """Measured effects, in the order in which they came."""
 
-    def __init__(self, length: int) -> None:
-        self.length = length
-        """Number of bits."""
-        self._rows = np.empty((0, length), dtype=np.uint8)
-        self._which = np.empty(0, dtype=np.int64)
-        self._values = np.empty(0)
-        self._pending: list[tuple[Bits, Bits, Numbers]] = []
-        """Changes that were added and not looked at yet: they come in small pieces."""
+    length: int
+    """Number of bits."""
+    _rows: Bits = field(init=False)
+    _which: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    _values: Numbers = field(default_factory=lambda: np.empty(0))
+    _pending: list[tuple[Bits, Bits, Numbers]] = field(default_factory=list)
+    """Changes that were added and not looked at yet: they come in small pieces."""
+
+    def __post_init__(self) -> None:
+        if not hasattr(self, "_rows"):  # it has them if it was saved
+            self._rows = np.empty((0, self.length), dtype=np.uint8)
 
     @property
     def count(self) -> int:
@@ -157,16 +152,20 @@ class Effects:
         share = 1.0 - float(same.mean()) ** (1.0 / float(changed[chosen].mean()))
         return share, len(same)
 
-    def save(self) -> Snapshot:
-        """Return the state."""
-        return Snapshot({}, {"bits": self.rows, "fitness": self.values, "which": self.which})
 
-    @classmethod
-    def load(cls, length: int, snapshot: Snapshot) -> "Effects":
-        """Return the effects that `save` was called of."""
-        effects = cls(length)
-        effects._values = snapshot.array("fitness", "float64", (None,))
-        count = len(effects._values)
-        effects._rows = snapshot.bits("bits", (count, length))
-        effects._which = snapshot.array("which", "int64", (count,), below=length)
-        return effects
+def mix_groups(first: Bits, second: Bits, groups: Integers) -> Bits:
+    """Return 16 rows: the first, each with other groups of four as in the second; 4 never is."""
+    chosen = (np.arange(16)[:, None] >> groups) & 1
+    return np.where((chosen == 1) & (groups < 4), second, first)
+
+
+def has_order_two(values: Fitness, tolerance: float) -> bool:
+    """Whether the 16 rows of `mix_groups` could come from a function of single bits and pairs.
+
+    Group by group they are a function of four signs, of which a function of pairs has no product of
+    three or four.
+    """
+    choices = range(16)
+    signs = np.array([[(-1) ** (one & other).bit_count() for one in choices] for other in choices])
+    high = [choice for choice in choices if choice.bit_count() >= 3]
+    return bool((np.abs(signs[high] @ values) / 16 <= tolerance).all())

@@ -1,0 +1,264 @@
+"""The best row of a function that is known: by elimination, which proves it, or else by search."""
+
+import math
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.arrays import Bits
+from harmonium.clock import check_time
+from harmonium.jit import jit
+from harmonium.learn.function import Integers, Numbers, Polynomial, Tables, Term, sum_tables
+
+MAX_ENTRIES = 200_000
+"""Entries of the largest table that elimination may need: 17 bits have 131,072 settings."""
+
+HOT, COLD = 2.0, 0.05
+"""First and last temperature, as multiples of the typical effect of a bit."""
+
+FIRST_SWEEPS = 100
+"""Passes over all bits of the first descents."""
+
+CLIMBS, MAX_SWEEPS = 40, 100
+"""Rows of values that climb, and their sweeps over all variables at most."""
+
+
+def eliminate(
+    tables: Tables, sizes: Integers, fixed: Mapping[int, int] | None = None
+) -> Integers | None:
+    """Return values with the highest sum, or none if too many variables depend on each other.
+
+    One variable after the other is replaced by its best value, given those that it depends on.
+
+    Parameters
+    ----------
+    tables : dict
+        What is maximised.
+    sizes : array of int
+        Number of values of each variable.
+    fixed : mapping, optional
+        Variables that must have a value.
+    """
+    fixed = fixed or {}
+    left = [_fix(variables, table, fixed) for variables, table in tables.items()]
+    order = _order_variables([scope for scope, _ in left], sizes, fixed)
+    if order is None:
+        return None
+    choices: list[tuple[int, Term, Integers]] = []
+    for chosen in order:
+        mine = [((chosen,), np.zeros(sizes[chosen])), *(one for one in left if chosen in one[0])]
+        scope = tuple(sorted({variable for variables, _ in mine for variable in variables}))
+        total = np.zeros([sizes[variable] for variable in scope])
+        for variables, table in mine:
+            total += table.reshape([sizes[one] if one in variables else 1 for one in scope])
+        axis = scope.index(chosen)
+        rest = scope[:axis] + scope[axis + 1 :]
+        choices.append((chosen, rest, total.argmax(axis=axis)))
+        left = [one for one in left if chosen not in one[0]]
+        left.append((rest, total.max(axis=axis)))
+    values = np.zeros(len(sizes), dtype=np.int64)
+    values[list(fixed)] = list(fixed.values())
+    for chosen, rest, best in reversed(choices):
+        values[chosen] = best[tuple(values[list(rest)])]
+    return values
+
+
+def _fix(variables: Term, table: Numbers, fixed: Mapping[int, int]) -> tuple[Term, Numbers]:
+    """Return the part of a table that fixed variables leave."""
+    part = table[tuple(fixed.get(variable, slice(None)) for variable in variables)]
+    return tuple(variable for variable in variables if variable not in fixed), part
+
+
+def _order_variables(
+    scopes: Iterable[Term], sizes: Integers, fixed: Mapping[int, int]
+) -> list[int] | None:
+    """Return an order of elimination: always the variable whose table is the smallest."""
+    around = {variable: set[int]() for variable in range(len(sizes)) if variable not in fixed}
+    for scope in scopes:
+        for one, other in combinations(scope, 2):
+            around[one].add(other)
+            around[other].add(one)
+    values = sizes.tolist()
+    entries = {one: values[one] * math.prod(values[i] for i in around[one]) for one in around}
+    order = []
+    while entries:
+        chosen = min(entries, key=entries.__getitem__)
+        if entries.pop(chosen) > MAX_ENTRIES:
+            return None
+        neighbors = around.pop(chosen)
+        for one in neighbors:
+            around[one] |= neighbors
+            around[one] -= {chosen, one}
+            entries[one] = values[one] * math.prod(values[i] for i in around[one])
+        order.append(chosen)
+    return order
+
+
+def climb(tables: Tables, sizes: Integers, rng: np.random.Generator) -> Integers:
+    """Let random rows climb, one variable after the other, and return the best.
+
+    Tables are of single variables and pairs.
+    """
+    rows = rng.integers(sizes, size=(CLIMBS, len(sizes)))
+    for _ in range(MAX_SWEEPS):
+        before = rows.copy()
+        for one in rng.permutation(len(sizes)).tolist():
+            scores = np.zeros((CLIMBS, sizes[one]))
+            for variables, table in tables.items():
+                if variables == (one,):
+                    scores += table
+                elif one in variables:
+                    first, second = variables
+                    scores += table[rows[:, first]] if second == one else table.T[rows[:, second]]
+            rows[:, one] = scores.argmax(axis=1)
+        if np.array_equal(rows, before):
+            break
+    best: Integers = rows[sum_tables(tables, rows).argmax()]
+    return best
+
+
+class _Terms(NamedTuple):
+    """Terms in the form that the kernel needs."""
+
+    bits: Integers
+    starts: Integers
+    """The bits of term t are bits[starts[t] : starts[t + 1]]."""
+    owners: Integers
+    """The term of each of the bits."""
+    readers: Integers
+    first: Integers
+    """The terms with bit b are readers[first[b] : first[b + 1]]."""
+
+
+def anneal(
+    function: Polynomial,
+    free: NDArray[np.bool_],
+    start: Bits,
+    rng: np.random.Generator,
+    confirmed: int,
+    max_steps: int,
+) -> tuple[Bits, bool]:
+    """Return the best row of many descents, and whether many of them ended at its value.
+
+    Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). Flipping a bit changes only the terms
+    that have it, so a step costs as little as the bit has terms.
+
+    Parameters
+    ----------
+    function : Polynomial
+        What is maximised.
+    free : array of bool, shape (length,)
+        Bits that may change.
+    start : Bits
+        A row with the values of all other bits: (length,).
+    rng : numpy.random.Generator
+        Source of randomness.
+    confirmed : int
+        Descents that must end at the best value.
+    max_steps : int
+        Limit of all descents, in steps: the flip of a bit counts as many as it changes.
+    """
+    terms, values = _list_terms(function), function.flat[2]
+    squares = np.bincount(terms.bits, values[terms.owners] ** 2, function.length)
+    typical = float(np.sqrt(squares[free].mean()))
+    cost = max(1.0, len(terms.bits) / max(1, int(free.sum())))
+    margin = 1e-9 * (1.0 + float(np.abs(values).sum()))
+    best, highest, confirmations, steps = start.copy(), -np.inf, 0, 0.0
+    places = np.flatnonzero(free)
+    number = 0
+    while confirmations < confirmed and steps < max_steps and typical > 0.0:
+        check_time()
+        number += 1
+        # 1, 2, 1, 4, 1, 2, 1, 8 …: no length is right for every function (Luby et al. 1993).
+        sweeps = FIRST_SWEEPS * (number & -number)
+        row = start.copy()
+        row[places] = rng.integers(0, 2, len(places), dtype=np.uint8)
+        seed = rng.integers(0, 2**64, dtype=np.uint64)
+        value = _descend(row, terms, values, places, sweeps, typical, seed)
+        steps += sweeps * (len(places) + 0.2 * len(places) * cost)
+        if value > highest + margin:
+            best, highest, confirmations = row, value, 1
+        elif value >= highest - margin:
+            confirmations += 1
+    return best, confirmations >= confirmed
+
+
+def _list_terms(function: Polynomial) -> _Terms:
+    bits, starts, values = function.flat
+    owners = np.repeat(np.arange(len(values)), np.diff(starts))
+    order = np.argsort(bits, kind="stable")
+    first = np.searchsorted(bits[order], np.arange(function.length + 1))
+    return _Terms(bits, starts, owners, owners[order], first)
+
+
+def _descend(
+    row: Bits,
+    terms: _Terms,
+    values: Numbers,
+    places: Integers,
+    sweeps: int,
+    typical: float,
+    seed: np.uint64,
+) -> float:
+    """Cool down; leave the best row in `row` and return its value."""
+    zeros = np.bincount(terms.owners, 1 - row[terms.bits], len(values))
+    products = np.where(zeros % 2 == 1, -values, values)
+    gains = np.bincount(terms.bits, products[terms.owners], len(row)).astype(np.float64)
+    value = float(products.sum())
+    arrays = (terms.bits, terms.starts, terms.readers, terms.first, products, gains, places)
+    temperatures = HOT * typical * (COLD / HOT) ** (np.arange(sweeps) / max(1, sweeps - 1))
+    best = row.copy()
+    highest: float = _cool(row, best, value, *arrays, temperatures, seed)
+    row[:] = best
+    return highest
+
+
+@jit
+def _cool(
+    row: Bits,
+    best: Bits,
+    value: float,
+    bits: Integers,
+    starts: Integers,
+    readers: Integers,
+    first: Integers,
+    products: Numbers,
+    gains: Numbers,
+    places: Integers,
+    temperatures: Numbers,
+    seed: np.uint64,
+) -> float:
+    """Flip bits at falling temperatures; leave the best row in `best` and return its value.
+
+    `products` has the value of each term, `gains` the sum of the terms with each bit: flipping a
+    bit loses twice that sum.
+    """
+    highest = value
+    for temperature in temperatures:
+        for bit in places:
+            loss = 2.0 * gains[bit]
+            if loss > 0.0:
+                seed += np.uint64(0x9E3779B97F4A7C15)  # splitmix64
+                word = (seed ^ (seed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                word ^= word >> np.uint64(31)
+                drawn, ratio = float(word >> np.uint64(11)) / 2.0**53, loss / temperature
+                # 1 / (1 + x + x²/2) is above exp(-x), and takes less time.
+                if drawn * (1.0 + ratio + 0.5 * ratio**2) >= 1.0 or drawn >= np.exp(-ratio):
+                    continue
+            row[bit] ^= 1
+            value -= loss
+            for place in range(first[bit], first[bit + 1]):
+                term = readers[place]
+                change = 2.0 * products[term]
+                products[term] = -products[term]
+                for other in range(starts[term], starts[term + 1]):
+                    gains[bits[other]] -= change
+            if value > highest:
+                highest = value
+                for place in range(len(row)):
+                    best[place] = row[place]
+    return highest
