@@ -43,7 +43,7 @@ def test_pairs_are_found_from_fewer_effects_than_pairs(seed: int) -> None:
     assert effects.count < 30 * 29 / 2
     design = make_design(effects)
     fit = sharpen(design, fit_pairs(design), 1e-9)
-    assert np.abs(pairs.predict(design, fit) - design.half).max() < 1e-9
+    assert np.abs(pairs.predict(design, *fit) - design.half).max() < 1e-9
     found = {
         (one, other): fit.pairs[one, other]
         for one, other in np.argwhere(np.triu(np.abs(fit.pairs) > 1e-6, 1)).tolist()
@@ -53,24 +53,28 @@ def test_pairs_are_found_from_fewer_effects_than_pairs(seed: int) -> None:
 
 
 @pytest.mark.parametrize("price", [0.0, 0.2])
-def test_both_descents_find_the_same_coefficients(
-    price: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_descent_ends_where_no_coefficient_can_be_improved(price: float) -> None:
     function = make_function(20, order=2, parts=30, seed=1)
     design = make_design(walk(function, passes=9, seed=1))
     free = np.triu(np.ones((20, 20), np.bool_), 1)
     free[:, ::3] = False
-    found = []
-    for limit in (0, 20):
-        monkeypatch.setattr(pairs, "FEW_PAIRS_PER_BIT", limit)
-        fit, residual = PairFit(np.zeros(20), np.zeros((20, 20))), design.half.copy()
-        prices = np.full((20, 20), price)
-        change = pairs._descend(design, residual, fit, free, prices, 7, 0.0)
-        np.testing.assert_allclose(residual, design.half - pairs.predict(design, fit), atol=1e-12)
-        assert (fit.pairs[~(free | free.T)] == 0).all()
-        found.append((change, *fit.singles, *fit.pairs.ravel()))
-    np.testing.assert_allclose(found[0], found[1], atol=1e-12)
-    assert np.count_nonzero(found[0]) > 40
+    fit, residual = PairFit(np.zeros(20), np.zeros((20, 20))), design.half.copy()
+    prices = np.full((20, 20), price)
+    pairs._descend(design, residual, fit, free, prices, 300, 1e-12)
+    np.testing.assert_allclose(residual, design.half - pairs.predict(design, *fit), atol=1e-12)
+    np.testing.assert_allclose(design.average(residual), 0.0, atol=1e-7)
+    assert (fit.pairs[~(free | free.T)] == 0).all()
+    left, kept = pairs.correlate(design, residual), fit.pairs != 0
+    np.testing.assert_allclose(left[kept], price * np.sign(fit.pairs[kept]), atol=1e-6)
+    assert (np.abs(left[free & ~kept]) <= price + 1e-6).all()
+    assert np.count_nonzero(kept) > 40
+
+
+def test_a_price_lets_a_limited_number_of_pairs_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "MAX_PAIRS_PER_BIT", 2)
+    monkeypatch.setattr(pairs, "PRICES", (0.025,))
+    design = make_design(walk(make_function(20, order=2, parts=30, seed=1), passes=9, seed=1))
+    assert 0 < np.count_nonzero(fit_pairs(design).pairs) <= 2 * 2 * 20 * pairs.ROUNDS
 
 
 def test_without_pairs_only_single_bits_are_fitted() -> None:

@@ -7,10 +7,8 @@ descent), then with prices that are lower where J_ij is large, then without any 
 Every pair has one coefficient for the effects of both of its bits.
 
 A coefficient is improved by the product of its signs with what is left of the effects: its force.
-Where few pairs may change, the products of signs with signs are computed first, and only forces are
-kept up to date (covariance updates, Friedman, Hastie and Tibshirani 2010). Those would be too many
-for many pairs; there, forces are computed from what is left of the effects, which is kept up to
-date instead.
+The products of signs with signs are computed first, and only forces are kept up to date (covariance
+updates, Friedman, Hastie and Tibshirani 2010).
 """
 
 from typing import NamedTuple
@@ -38,8 +36,8 @@ NEARLY = 1e-2
 MAX_ADDITIONS = 30
 """How often pairs are added to the strong ones."""
 
-FEW_PAIRS_PER_BIT = 20
-"""Pairs for which products of signs are computed, as a multiple of the bits."""
+MAX_PAIRS_PER_BIT = 20
+"""Pairs that may change at a time, as a multiple of the bits: products of more are slow."""
 
 Signs = NDArray[np.float32]
 
@@ -80,41 +78,35 @@ def make_design(effects: Effects) -> Design:
     return Design(signs, first, values[order] / 2)
 
 
-def predict(design: Design, fit: PairFit) -> Numbers:
-    """Return half of each effect, as the coefficients say."""
-    values: Numbers = _predict(design.signs, design.first, *fit)
-    return values
-
-
 @jit_sums
-def _predict(signs: Signs, first: Integers, singles: Numbers, pairs: Numbers) -> Numbers:
-    values = np.empty(len(signs))
+def predict(design: Design, singles: Numbers, pairs: Numbers) -> Numbers:
+    """Return half of each effect, as the coefficients say."""
+    values = np.empty(len(design.half))
     for bit in range(len(singles)):
-        for effect in range(first[bit], first[bit + 1]):
+        for effect in range(design.first[bit], design.first[bit + 1]):
             value = singles[bit]
             for other in range(len(singles)):
-                value += signs[effect, other] * pairs[bit, other]
+                value += design.signs[effect, other] * pairs[bit, other]
             values[effect] = value
     return values
 
 
 def correlate(design: Design, residual: Numbers) -> Numbers:
     """Return for each pair what its coefficient would change, if it alone were fitted."""
-    counts = np.diff(design.first)
-    sums = _sum_products(design.signs, design.first, residual)
+    sums, counts = _sum_products(design, residual), np.diff(design.first)
     return np.asarray((sums + sums.T) / np.maximum(1.0, counts[:, None] + counts))
 
 
 @jit_sums
-def _sum_products(signs: Signs, first: Integers, residual: Numbers) -> Signs:
+def _sum_products(design: Design, residual: Numbers) -> Signs:
     """Return what is left of the effects of each bit times the signs of each other bit."""
-    length = len(first) - 1
+    length = len(design.first) - 1
     sums = np.zeros((length, length), np.float32)
     for bit in range(length):
-        for effect in range(first[bit], first[bit + 1]):
+        for effect in range(design.first[bit], design.first[bit + 1]):
             rest = np.float32(residual[effect])
             for other in range(length):
-                sums[bit, other] += rest * signs[effect, other]
+                sums[bit, other] += rest * design.signs[effect, other]
     return sums
 
 
@@ -124,7 +116,7 @@ def fit_pairs(design: Design, start: PairFit | None = None) -> PairFit:
     fit = PairFit(means, np.zeros((len(means), len(means))))
     if start is not None:
         fit = PairFit(start.singles.copy(), start.pairs.copy())
-    residual = design.half - predict(design, fit)
+    residual = design.half - predict(design, *fit)
     highest = float(np.abs(correlate(design, design.half - np.repeat(means, counts))).max())
     if highest <= 0.0:
         return fit
@@ -144,7 +136,10 @@ def _lower(
 ) -> None:
     """Improve all coefficients at these prices, until none changes by more than the tolerance."""
     for _ in range(ROUNDS):
-        free = (fit.pairs != 0.0) | (np.abs(correlate(design, residual)) > prices)
+        forces = np.where(fit.pairs != 0.0, np.inf, np.abs(correlate(design, residual)) / prices)
+        most = 2 * MAX_PAIRS_PER_BIT * len(forces)
+        least = np.partition(forces, -most, axis=None)[-most] if most < forces.size else 0.0
+        free = (forces > 1.0) & (forces >= least)
         if _descend(design, residual, fit, free, prices, SWEEPS, tolerance) <= tolerance:
             return
 
@@ -188,7 +183,7 @@ def _fit_again(
     All others become zero.
     """
     better = PairFit(fit.singles.copy(), np.where(kept, fit.pairs, 0.0))
-    residual = design.half - predict(design, better)
+    residual = design.half - predict(design, *better)
     _descend(design, residual, better, kept, np.zeros_like(better.pairs), sweeps, tolerance)
     return better, residual
 
@@ -225,64 +220,35 @@ def _descend(
     none of a pair has changed by more than the tolerance. Return the largest change of the first
     sweep.
     """
-    one, other = np.nonzero(np.triu(free, 1))
-    pairs = _Pairs(one, other, fit.pairs[one, other], prices[one, other])
-    few = len(one) <= FEW_PAIRS_PER_BIT * len(fit.singles)
-    descend = _descend_few if few else _descend_many
-    change = descend(design, residual, fit.singles, pairs, sweeps, tolerance)
-    fit.pairs[one, other] = fit.pairs[other, one] = pairs.values
-    residual[:] = design.half - predict(design, fit)
-    return change
-
-
-class _Pairs(NamedTuple):
-    """The pairs that may change."""
-
-    one: Integers
-    other: Integers
-    """The two bits, the lower one first."""
-    values: Numbers
-    """Their coefficients."""
-    prices: Numbers
-
-
-def _descend_few(
-    design: Design,
-    residual: Numbers,
-    singles: Numbers,
-    pairs: _Pairs,
-    sweeps: int,
-    tolerance: float,
-) -> float:
-    """Compute the products of signs, and keep forces up to date.
-
-    The effects of a bit depend on its own coefficient and those of its pairs: its members.
-    """
-    bits, count = np.arange(len(singles)), len(singles) + len(pairs.one)
-    one, other = np.append(bits, pairs.one), np.append(bits, pairs.other)
-    owners = np.append(one, pairs.other)  # the bits of members: those of pairs have two
+    ones, others = np.nonzero(np.triu(free, 1))
+    bits, count = np.arange(len(fit.singles)), len(fit.singles) + len(ones)
+    one, other = np.append(bits, ones), np.append(bits, others)
+    # The effects of a bit depend on its own coefficient and those of its pairs: its members.
+    owners = np.append(one, others)
     order = np.argsort(owners, kind="stable")
     first = np.searchsorted(owners[order], np.arange(len(bits) + 1))
-    partners = np.append(other, pairs.one)[order]
+    partners = np.append(other, ones)[order]
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
     here, there = places[:count], np.append(bits, places[count:])
     begins = np.append(0, np.cumsum(np.diff(first) ** 2))
     products, forces = np.zeros(begins[-1], np.float32), np.zeros(len(order))
-    _multiply(design.signs, design.first, residual, partners, first, begins, products, forces)
-    values, prices = np.append(singles, pairs.values), np.append(0.0 * singles, pairs.prices)
-    effects = np.diff(design.first)
-    sizes = np.maximum(1.0, np.append(effects, effects[pairs.one] + effects[pairs.other]))
+    _multiply(design, residual, partners, first, begins, products, forces)
+
+    values = np.append(fit.singles, fit.pairs[ones, others])
+    costs, effects = np.append(0.0 * fit.singles, prices[ones, others]), np.diff(design.first)
+    sizes = np.maximum(1.0, np.append(effects, effects[ones] + effects[others]))
     ends = (one, other, here, there, first, begins)
-    change: float = _improve(values, prices, sizes, *ends, products, forces, sweeps, tolerance)
-    singles[:], pairs.values[:] = values[: len(bits)], values[len(bits) :]
+    change: float = _improve(values, costs, sizes, *ends, products, forces, sweeps, tolerance)
+    fit.singles[:] = values[: len(bits)]
+    fit.pairs[ones, others] = fit.pairs[others, ones] = values[len(bits) :]
+    residual[:] = design.half - predict(design, *fit)
     return change
 
 
 @jit_sums
 def _multiply(
-    signs: Signs,
-    effects: Integers,
+    design: Design,
     residual: Numbers,
     partners: Integers,
     first: Integers,
@@ -302,9 +268,9 @@ def _multiply(
     for bit in range(len(first) - 1):
         width = first[bit + 1] - first[bit]
         mine = forces[first[bit] : first[bit + 1]]
-        for effect in range(effects[bit], effects[bit + 1]):
+        for effect in range(design.first[bit], design.first[bit + 1]):
             for member in range(1, width):
-                row[member] = signs[effect, partners[first[bit] + member]]
+                row[member] = design.signs[effect, partners[first[bit] + member]]
             for member in range(width):
                 mine[member] += residual[effect] * row[member]
                 place = begins[bit] + member * width
@@ -363,85 +329,3 @@ def _improve(
         if largest <= tolerance:
             break
     return first_change
-
-
-def _descend_many(
-    design: Design,
-    residual: Numbers,
-    singles: Numbers,
-    pairs: _Pairs,
-    sweeps: int,
-    tolerance: float,
-) -> float:
-    """Keep what is left of the effects up to date."""
-    counts = np.diff(design.first)
-    columns = _list_columns(design.signs, design.first, pairs.one, pairs.other)
-    first_change = 0.0
-    for sweep in range(sweeps):
-        means = design.average(residual)
-        singles += means
-        residual -= np.repeat(means, counts)
-        largest = _sweep(columns, design.first, residual, *pairs)
-        if sweep == 0:
-            first_change = largest
-        if largest <= tolerance:
-            break
-    return first_change
-
-
-@jit_sums
-def _list_columns(signs: Signs, first: Integers, one: Integers, other: Integers) -> Signs:
-    """Return the signs that pairs have in the effects of both bits.
-
-    The signs of a pair stand together, so that a sweep reads them in order.
-    """
-    total = 0
-    for number in range(len(one)):
-        mine, yours = one[number], other[number]
-        total += first[mine + 1] - first[mine] + first[yours + 1] - first[yours]
-    columns, place = np.empty(total, np.float32), 0
-    for number in range(len(one)):
-        mine, yours = one[number], other[number]
-        for effect in range(first[mine], first[mine + 1]):
-            columns[place] = signs[effect, yours]
-            place += 1
-        for effect in range(first[yours], first[yours + 1]):
-            columns[place] = signs[effect, mine]
-            place += 1
-    return columns
-
-
-@jit_sums
-def _sweep(
-    columns: Signs,
-    first: Integers,
-    residual: Numbers,
-    one: Integers,
-    other: Integers,
-    values: Numbers,
-    prices: Numbers,
-) -> float:
-    """Improve the coefficient of each pair once; return the largest change."""
-    largest, place = 0.0, 0
-    for number in range(len(values)):
-        here = residual[first[one[number]] : first[one[number] + 1]]
-        there = residual[first[other[number]] : first[other[number] + 1]]
-        mine, yours = columns[place : place + len(here)], columns[place + len(here) :]
-        size = len(here) + len(there)
-        place += size
-        force = 0.0
-        for effect in range(len(here)):
-            force += mine[effect] * here[effect]
-        for effect in range(len(there)):
-            force += yours[effect] * there[effect]
-        old, price = values[number], prices[number]
-        new = old + force / max(1, size)
-        new = 0.0 if abs(new) <= price else new - price if new > 0.0 else new + price
-        if new != old:
-            for effect in range(len(here)):
-                here[effect] -= (new - old) * mine[effect]
-            for effect in range(len(there)):
-                there[effect] -= (new - old) * yours[effect]
-            values[number] = new
-            largest = max(largest, abs(new - old))
-    return largest

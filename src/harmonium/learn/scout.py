@@ -118,21 +118,8 @@ ROWS_BETWEEN_PROBES = 40
 PREDICTED_ROWS = 32
 """Random rows that tables must predict before the function is known."""
 
-Stage = Literal[
-    "watch",
-    "order",
-    "walk",
-    "probe",
-    "blocks",
-    "rows",
-    "fit",
-    "check",
-    "confirm",
-    "guess",
-    "predict",
-    "known",
-    "done",
-]
+Asking = Literal["order", "walk", "probe", "blocks", "rows", "check", "confirm", "guess", "predict"]
+Stage = Literal[Asking, "watch", "fit", "known", "done"]
 
 
 Known = tuple[Bits, Fitness]
@@ -454,7 +441,7 @@ class Scout:
         rough = walk.rough = fit_pairs(design, walk.rough)
         fit = sharpen(design, rough, self.tolerance)
         unknown = np.count_nonzero(fit.pairs) // 2 + len(self.free)
-        wrong = np.abs(predict(design, fit) - design.half).max() > self.tolerance
+        wrong = np.abs(predict(design, *fit) - design.half).max() > self.tolerance
         function = make_polynomial(fit, seen)
         if not wrong and 2 * unknown <= effects.count and self._predicts_all(function):
             walk.promising = True
