@@ -6,8 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.live import Live
@@ -26,63 +25,55 @@ LINE_SECONDS = 10.0
 Counted = Literal["evaluations", "calls"]
 
 
-class Screen(Protocol):
-    """Where progress is shown."""
+class _Lines:
+    """A plain line every ten seconds on standard error, for logs of batch systems."""
 
-    watched: bool
+    watched = True
     """Whether anybody can see it."""
-    width: int
+    width = 200
     """Letters of a line."""
 
     @property
     def seconds(self) -> float:
         """Shortest time between two lines."""
+        return LINE_SECONDS
 
     def start(self) -> None:
         """Begin to show."""
 
     def show(self, line: str) -> None:
         """Show a line, or the same line anew."""
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
 
     def stop(self) -> None:
         """End; a line that was live disappears."""
 
 
-class _Terminal:
+class _Terminal(_Lines):
     """A live line with a spinner; nothing if the console is not a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, transient=True, refresh_per_second=10)
         self.watched = console.is_terminal
+        self.width = console.width - len("⠋  ")
+        self.start, self.stop = self._live.start, self._live.stop  # type: ignore[method-assign]
 
     @property
     def seconds(self) -> float:
         return REDRAW_SECONDS
 
-    @property
-    def width(self) -> int:
-        return self._live.console.width - len("⠋  ")
-
-    def start(self) -> None:
-        self._live.start()
-
     def show(self, line: str) -> None:
         self._live.update(Spinner("dots", Text(f" {line}")))
 
-    def stop(self) -> None:
-        self._live.stop()
 
-
-class _Notebook:
+class _Notebook(_Lines):
     """A live line in the output of a cell; needs no widgets."""
 
-    watched = True
     width = 100
     seconds = 0.5
 
     def __init__(self, display: Callable[..., Any]) -> None:
         self._display = display
-        self._handle: Any = None
 
     def start(self) -> None:
         self._handle = self._display({"text/plain": ""}, raw=True, display_id=True)
@@ -94,27 +85,6 @@ class _Notebook:
         self.show("")
 
 
-class _Lines:
-    """A plain line every ten seconds on standard error, for logs of batch systems."""
-
-    watched = True
-    width = 200
-
-    @property
-    def seconds(self) -> float:
-        return LINE_SECONDS
-
-    def start(self) -> None:
-        pass
-
-    def show(self, line: str) -> None:
-        if sys.stderr is not None:  # closed; `print` would use standard output
-            print(line, file=sys.stderr, flush=True)  # noqa: T201
-
-    def stop(self) -> None:
-        pass
-
-
 class Progress:
     """One line: which run, its best value, evaluations or calls, and the time.
 
@@ -124,7 +94,7 @@ class Progress:
         Where the line is shown; nothing is shown if it is not a terminal.
     counted : "evaluations" or "calls"
         What to show if the run has a budget for neither.
-    screen : Screen, optional
+    screen : optional
         Where the line is shown instead of on the console.
     """
 
@@ -132,7 +102,7 @@ class Progress:
         self,
         console: Console | None = None,
         counted: Counted = "evaluations",
-        screen: Screen | None = None,
+        screen: _Lines | None = None,
     ) -> None:
         self._screen = screen or _Terminal(console or Console(stderr=True))
         self._counted = counted
@@ -162,12 +132,7 @@ class Progress:
             self._screen.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._screen.watched:
             with suppress(OSError):
                 self._screen.stop()
@@ -223,11 +188,7 @@ def find_notebook_display() -> Callable[..., Any] | None:
 def _describe(runner: Runner, counted: Counted) -> list[str]:
     """Return what there is to say about a run, the most important first."""
     evaluator, status = runner.evaluator, runner.search.status()
-    parts = [
-        *_describe_best(runner),
-        *_describe_counts(runner, counted),
-        *_describe_left(runner),
-    ]
+    parts = [*_describe_best(runner), *_describe_counts(runner, counted)]
     if status.generation is not None:
         parts.append(f"generation {status.generation:,}")
     parts.append(f"{evaluator.calls / max(runner.elapsed, 1e-9):,.0f}/s")
@@ -255,33 +216,17 @@ def _describe_best(runner: Runner) -> list[str]:
 
 
 def _describe_counts(runner: Runner, counted: Counted) -> list[str]:
-    """Return evaluations and calls that have a budget; without one, what is counted."""
+    """Return evaluations and calls that have a budget, and the time left; else what is counted."""
+    seconds, stop = runner.elapsed, runner.stop
+    left = [] if stop.max_seconds is None else [stop.max_seconds - seconds]
     parts = []
-    for name, done, budget in _list_counts(runner):
-        if budget is not None:
-            parts.append(f"{done:,} of {budget:,} {name}")
-        elif name == counted:
-            parts.append(f"{done:,} {name}")
-    return parts
-
-
-def _list_counts(runner: Runner) -> list[tuple[str, int, int | None]]:
-    """Return name, number so far and budget of what is counted."""
-    stop = runner.stop
-    return [
+    for name, done, budget in (
         ("evaluations", runner.tally.evaluations, stop.max_evaluations),
         ("calls", runner.evaluator.calls, stop.max_calls),
-    ]
-
-
-def _describe_left(runner: Runner) -> list[str]:
-    """Return the time that is left, if there is a budget."""
-    seconds = runner.elapsed
-    left = [
-        seconds * (budget - done) / done
-        for _, done, budget in _list_counts(runner)
-        if budget is not None and done
-    ]
-    if runner.stop.max_seconds is not None:
-        left.append(runner.stop.max_seconds - seconds)
-    return [f"at most {format_time(max(0.0, min(left)))} left"] if left else []
+    ):
+        if budget is not None:
+            parts.append(f"{done:,} of {budget:,} {name}")
+            left += [seconds * (budget - done) / done] if done else []
+        elif name == counted:
+            parts.append(f"{done:,} {name}")
+    return [*parts, f"at most {format_time(max(0.0, min(left)))} left"] if left else parts

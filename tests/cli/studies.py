@@ -147,7 +147,7 @@ def read_results(store: Path) -> dict[str, Any]:
 
 
 def export(store: Path, *arguments: str) -> list[dict[str, Any]]:
-    done = call_here("study", "export", str(store), "--trust", "--format", "json", *arguments)
+    done = call_here("study", "export", str(store), "--format", "json", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     rows: list[dict[str, Any]] = json.loads(done.stdout)
     return rows

@@ -2,56 +2,20 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.commands import assert_refused, call, call_here
+from tests.cli.commands import assert_refused, call_here
 from tests.cli.studies import (
     export,
-    read_results,
     read_starts,
     read_trials,
-    summarize,
     write_slow,
 )
 
 QUICK = ("bisect", "onemax:length=20", "--model", "umda", "--model", "boa", "--runs", "3")
 SERIAL = ("--engine", "serial")
-SAME = """
-name = "the same"
-models = ["umda", "boa"]
-[[problems]]
-problem = "onemax"
-sizes = [20]
-runs = 3
-"""
-
-
-def figures(done: "subprocess.CompletedProcess[str]") -> list[Any]:
-    """Return what the table shows for each model, apart from times."""
-    return re.findall(r"(umda|boa) +([\d,]+) \(>([\d,]+)\) +([\d,]+) +([\d,]+) ", done.stdout)
-
-
-@pytest.mark.slow
-def test_a_bisection_comes_to_the_same_as_a_study(tmp_path: Path) -> None:
-    (tmp_path / "same.toml").write_text(SAME, encoding="utf-8")
-    study = call_here("study", "run", "same.toml", *SERIAL, cwd=tmp_path)
-    assert study.returncode == 0
-    store = tmp_path / "kept.db"
-    done = call(*QUICK, "--store", str(store), "--workers", "1", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "bisect onemax:length=20: seed 1, finished 2 of 2 rows: 2 solved" in done.stdout
-    assert len(figures(done)) == 2
-    assert figures(done) == figures(study)
-    assert summarize(store) == summarize(tmp_path / "same.db")
-    mine, theirs = read_results(store), read_results(tmp_path / "same.db")
-    common = mine.keys() & theirs.keys()
-    assert common
-    for key in common:
-        assert mine[key] == theirs[key]
 
 
 @pytest.mark.slow
@@ -113,7 +77,7 @@ def test_a_ceiling_is_told(tmp_path: Path) -> None:
         ("onemax", "onemax: has no length; write onemax:length=…"),
         ("sphere:length=3", "unknown problem 'sphere'; known: onemax, trap, nk"),
         ("trap:length=61,order=5", "length is 61; expected a multiple of order=5"),
-        ("", "no problem is given; see `harmonium problems`"),
+        ("", "no problem is given; see `harmonium list problems`"),
         ("onemax:length=9 --start 9", "start is 9; expected an even number"),
         ("onemax:length=9 --algorithm eda:model=cnn", "unknown model 'cnn'; known: rbm"),
         ("onemax:length=9 --model umda --model umda", "the same algorithm is given twice"),
@@ -136,14 +100,6 @@ def test_rows_come_as_json_objects(tmp_path: Path) -> None:
         *(("umda", "done", 3), ("boa", "done", 3))
     ]
     assert rows == export(tmp_path / "kept.db", "--what", "summary")
-
-
-def test_tournaments_of_another_size(tmp_path: Path) -> None:
-    run = ("bisect", "onemax:length=12", "--model", "umda", "--runs", "2", *SERIAL)
-    done = call_here(*run, "--tournament", "4", "--store", "four.db", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    rows = export(tmp_path / "four.db")
-    assert {(row["name"], row["tournament"]) for row in rows} == {("umda", 4)}
 
 
 def test_a_problem_that_raises_is_told_by_the_exit_code(tmp_path: Path) -> None:

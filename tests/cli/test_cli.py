@@ -13,7 +13,7 @@ from tests.cli.commands import COMMAND, assert_refused, call_here
 
 
 def test_problems_are_listed_with_fields_and_defaults() -> None:
-    shown = call_here("problems").stdout
+    shown = call_here("list", "problems").stdout
     for problem in PROBLEMS:
         assert f"{problem.name}:" in shown
     assert "neighbors=random" in shown
@@ -21,7 +21,7 @@ def test_problems_are_listed_with_fields_and_defaults() -> None:
 
 
 def test_models_are_listed_with_fields_and_defaults() -> None:
-    shown = call_here("models").stdout
+    shown = call_here("list", "models").stdout
     for model in MODELS:
         assert f"{model.name}:" in shown
     assert "gibbs_steps=25" in shown
@@ -30,12 +30,12 @@ def test_models_are_listed_with_fields_and_defaults() -> None:
 
 
 def test_algorithms_are_listed_with_fields_and_defaults() -> None:
-    done = call_here("algorithms")
+    done = call_here("list", "algorithms")
     assert (done.returncode, done.stderr) == (0, "")
     for algorithm in ALGORITHMS:
         assert f"{algorithm.name}:" in done.stdout
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert "model=… a model; see `harmonium models`" in lines
+    assert "model=… a model; see `harmonium list models`" in lines
     assert "tournament=2 size of a tournament; an integer ≥ 2" in lines
     assert "Write an algorithm as name or name:field=value" in done.stdout
 
@@ -43,7 +43,7 @@ def test_algorithms_are_listed_with_fields_and_defaults() -> None:
 def test_version_and_help() -> None:
     assert call_here("--version").stdout.strip() == f"harmonium {harmonium.__version__}"
     shown = call_here("--help").stdout
-    for command in ("solve", "optimize", "study", "bisect", "report", "algorithms"):
+    for command in ("solve", "optimize", "study", "bisect", "report", "list"):
         assert f" {command} " in shown
 
 
@@ -75,7 +75,7 @@ def test_the_bare_command_shows_its_help() -> None:
 def test_a_terminal_without_unicode_still_gets_the_list() -> None:
     plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = subprocess.run(
-        [*COMMAND, "problems"], capture_output=True, text=True, check=False, env=plain
+        [*COMMAND, "list", "problems"], capture_output=True, text=True, check=False, env=plain
     )
     assert done.returncode == 0
     assert "an integer ? 1" in done.stdout

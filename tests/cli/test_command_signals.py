@@ -3,8 +3,6 @@
 import os
 import shlex
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,10 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harmonium as hm
-from harmonium.runs import command as command_module
 from harmonium.runs.command import Command, parse_command
-from harmonium.system import ends_as_interrupts
 from tests.cli.commands import running, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -73,71 +68,6 @@ def test_a_program_that_leaves_a_process_answers_at_once(mark: str) -> None:
     assert_gone(mark)
 
 
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [("echo 17", ""), ("exit 3", "sh ended with code 3: "), (":", "sh printed '' last; expected")],
-)
-def test_a_daemon_that_keeps_the_output_open_is_not_waited_for(
-    script: str, message: str, mark: str
-) -> None:
-    leave = f"setsid sleep {mark} & sleep 1"  # time to leave the process group
-    program = make(f"{leave}; {script}", timeout=60.0)
-    try:
-        if message:
-            with pytest.raises(RuntimeError, match=message):
-                program(ROW)
-        else:
-            assert program(ROW) == 17.0
-        assert find_marked(mark)  # it has left the process group, and lives
-    finally:
-        for process in find_marked(mark):
-            os.kill(process, signal.SIGKILL)
-
-
-def test_output_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
-    monkeypatch.setattr(command_module, "MAX_OUTPUT_BYTES", 2_000_000)
-    for where in ("", ">&2"):
-        with pytest.raises(RuntimeError, match="sh printed more than 2 MB; expected a number"):
-            make(f"sleep {mark} & yes {where}")(ROW)
-    assert_gone(mark)
-    # What is allowed is not kept either, but for its end.
-    monkeypatch.setattr(command_module, "KEPT_BYTES", 100)
-    assert make("yes | head -c 1000000; echo; echo 4.5")(ROW) == 4.5
-
-
-def test_a_program_does_not_wait_for_the_terminal() -> None:
-    assert make("read word; echo $((${#word} + 3))")(ROW) == 3.0
-
-
-def test_a_program_that_stops_itself_continues() -> None:
-    assert make("kill -STOP $$; echo 5", timeout=30.0)(ROW) == 5
-
-
-WANTS = """
-import os, pty, sys
-child, terminal = pty.fork()
-if child == 0:  # has a terminal
-    from harmonium.runs.command import parse_command
-    try:
-        parse_command("sh -c 'read x </dev/tty; echo {bits}'")([0, 1])
-    except RuntimeError as error:
-        print(error, flush=True)
-    os._exit(0)
-try:
-    while text := os.read(terminal, 1000):
-        os.write(1, text)
-except OSError:  # closed
-    pass
-"""
-
-
-def test_a_program_that_wants_the_terminal_is_ended() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", WANTS], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert ended.stdout.strip() == "sh wants the terminal; programs do not have it"
-
-
 def test_stopped_programs_end_and_none_is_started(mark: str) -> None:
     program = make(f"sleep {mark}")
     with ThreadPoolExecutor(1) as executor:
@@ -149,21 +79,6 @@ def test_stopped_programs_end_and_none_is_started(mark: str) -> None:
     assert_gone(mark)
     with pytest.raises(RuntimeError, match="sh was not started: the search has ended"):
         program(ROW)
-
-
-def test_a_request_to_end_is_an_interrupt_inside_the_block_only() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-
-    def function(row: Any) -> float:
-        if row.sum() > 5:
-            signal.raise_signal(signal.SIGTERM)
-        return float(row.sum())
-
-    with ends_as_interrupts():
-        result = hm.maximize(function, 8, model="umda", seed=1)
-    assert result.stopped_by == "interrupted"
-    assert result.fun <= 5
-    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.slow

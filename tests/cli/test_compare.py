@@ -115,7 +115,7 @@ def test_lists_of_models_are_split(text: str, models: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("", "no problem is given; see `harmonium problems`"),
+        ("", "no problem is given; see `harmonium list problems`"),
         ("onemax:length=9", "there is nothing to compare; name two models, such as --models"),
         ("onemax:length=9 --models boa", "there is nothing to compare; name two models"),
         ("onemax:length=9 --models boa,cnn", "unknown model 'cnn'; known: rbm"),

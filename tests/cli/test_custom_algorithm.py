@@ -42,19 +42,6 @@ def test_solve_compares_it_with_an_eda(folder: Path) -> None:
     assert re.search(rf"{label} +2 of 2 ", shown)
 
 
-def test_the_same_seed_gives_the_same_run(folder: Path) -> None:
-    solve = ("solve", "trap:length=20,order=4", "--algorithm", EA, "--max-evaluations", "500")
-    first, second = ([one["x"] for one in read(folder, *solve, "--runs", "3")] for _ in range(2))
-    assert first == second
-    assert len(set(first)) > 1
-
-
-def test_it_stops_by_stagnation_if_nothing_else_is_asked(folder: Path) -> None:
-    trap = ("solve", "trap:length=10,order=5", "--algorithm", f"{EA}:rate=0.1", "--seed", "3")
-    (result,) = read(folder, *trap, "--stagnation", "0.05")
-    assert (result["stopped_by"], result["solved"]) == ("stagnation", False)
-
-
 def test_optimize_continues_from_its_checkpoint(folder: Path) -> None:
     search = ("optimize", "ea:count", "--length", "40", "--algorithm", EA)
     (whole,) = read(folder, *search, "--max-calls", "400")

@@ -12,7 +12,7 @@ import typer
 
 import harmonium
 from harmonium.cli import app
-from harmonium.cli.examples import EXAMPLES
+from harmonium.cli.info import EXAMPLES
 from harmonium.system import EXTRAS
 from tests.cli.commands import COMMAND, call_here
 
@@ -50,13 +50,13 @@ def test_examples_are_read_by_their_command(words: str) -> None:
 def test_the_shell_completes_commands() -> None:
     asked = {
         "_HARMONIUM_COMPLETE": "complete_bash",
-        "COMP_WORDS": "harmonium pro",
+        "COMP_WORDS": "harmonium gen",
         "COMP_CWORD": "1",
     }
     done = subprocess.run(
         COMMAND, capture_output=True, text=True, check=False, env={**os.environ, **asked}
     )
-    assert done.stdout.split() == ["problems"], done.stderr
+    assert done.stdout.split() == ["generate"], done.stderr
 
 
 def test_doctor_shows_versions_cores_cache_and_extras() -> None:
@@ -71,7 +71,7 @@ def test_doctor_shows_versions_cores_cache_and_extras() -> None:
 
 def test_doctor_says_how_to_install_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    monkeypatch.setattr(sys.modules["harmonium.cli.doctor"], "find_cache", lambda: None)
+    monkeypatch.setattr(sys.modules["harmonium.cli.info"], "find_cache", lambda: None)
     shown = " ".join(call_here("doctor").stdout.split())
     assert "extra report needs altair; pip install 'harmonium[report]'" in shown
     assert "set NUMBA_CACHE_DIR" in shown

@@ -2,17 +2,14 @@
 
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import harmonium as hm
-from harmonium.reports import write_report
 from harmonium.state import Snapshot
-from harmonium.studies.store import Store, StoreError
-from tests.cli.commands import assert_refused, call, call_here
+from tests.cli.commands import assert_refused, call_here
 from tests.modules import write_module
 from tests.reports.stores import ONE_SIZE, fill_store
 
@@ -52,24 +49,6 @@ def test_a_store_is_not_written_over(
     assert done.returncode == 2
     assert_refused(done, f"harmonium: {written}: is {what}; choose another file")
     assert store.read_bytes() == before
-
-
-def test_neither_the_part_of_a_page_nor_a_default_name_nor_a_figure_is_the_store(
-    store: Path, tmp_path: Path
-) -> None:
-    before = store.read_bytes()
-    page = shutil.copy(store, tmp_path / "page.html.part")
-    for path, read, figures in (
-        (tmp_path / "page.html", page, None),
-        (store, store, None),
-        (tmp_path / "other.html", shutil.copy(store, tmp_path / "evaluations.svg"), tmp_path),
-    ):
-        with pytest.raises(StoreError, match="is the store itself; choose another file"):
-            write_report(Path(read), path, figures, "svg")
-        assert Path(read).read_bytes() == before
-    named = shutil.copy(store, tmp_path / "one.html")
-    assert_refused(call_here("report", "one.html", cwd=tmp_path), "one.html: is the store itself")
-    assert Path(named).read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -164,35 +143,6 @@ def test_a_message_is_about_the_path_that_was_given(
     assert done.stderr.startswith(f"harmonium: {message}")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-def test_an_instance_is_written_to_a_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with ThreadPoolExecutor(1) as executor:
-        read = executor.submit((tmp_path / "pipe").read_text, "utf-8")
-        done = call_here("generate", "maxsat:length=5,clauses=9", "-o", "pipe", cwd=tmp_path)
-        text = read.result(60)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "pipe: 5 bits, optimum 9, format cnf\n"
-    assert "p cnf 5 9\n" in text
-
-
-NO_ERRORS = {
-    "closed": "import sys; sys.stderr = None; ",
-    "full": "import sys; sys.stderr = open('/dev/full', 'w', buffering=1); ",
-}
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs devices")
-@pytest.mark.parametrize("error", NO_ERRORS)
-def test_a_result_does_not_need_standard_error(error: str, tmp_path: Path) -> None:
-    search = ("optimize", "numpy:sum", "--length", "20", "--max-calls", "50", "--progress-lines")
-    done = call(*search, "--log", "/dev/full", cwd=tmp_path, before=NO_ERRORS[error])
-    assert f"best bits: {'1' * 20}\n" in done.stdout
-    assert done.returncode == 0
-    done = call("optimize", "nosuch:sum", "--length", "20", before=NO_ERRORS[error])
-    assert (done.returncode, done.stdout) == (2, "")
-
-
 @pytest.mark.parametrize("kind", ["GeneratorExit", "BaseException"])
 def test_whatever_a_function_raises_the_best_is_shown(kind: str, tmp_path: Path) -> None:
     (tmp_path / "odd.py").write_text(
@@ -204,17 +154,3 @@ def test_whatever_a_function_raises_the_best_is_shown(kind: str, tmp_path: Path)
     assert done.returncode == 2
     assert f"raised {kind}: a\\x1b[31mb, odd.py line 7" in done.stderr
     assert "best" in done.stdout
-
-
-def test_an_empty_name_is_no_file(store: Path) -> None:
-    for command in (("study", "export", str(store), "-o", ""), ("report", str(store), "-o", "")):
-        assert_refused(call_here(*command), "irectory")
-
-
-@pytest.mark.parametrize("size", [1, 2, 99])
-def test_a_short_file_is_no_store(size: int, tmp_path: Path) -> None:
-    path = tmp_path / "note"
-    path.write_bytes(b"x" * size)
-    with pytest.raises(StoreError, match="is not an SQLite file"):
-        Store.create(path)
-    assert path.read_bytes() == b"x" * size

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import assert_refused, call, call_here
-from tests.cli.studies import TINY, Small, export, read_traces, read_trials
+from tests.cli.commands import assert_refused, call_here
+from tests.cli.studies import Small, export, read_traces, read_trials
 
 
 def test_the_summary_has_a_row_for_each_size_and_algorithm(small: Small) -> None:
@@ -103,49 +103,6 @@ def test_export_gives_each_case_and_each_generation(small: Small) -> None:
         assert last[trial["key"]]["evaluations"] == trial["evaluations"]
         assert last[trial["key"]]["best"] == trial["fun"]
         assert last[trial["key"]]["name"] == trial["name"]
-
-
-OWN = """
-class Own:
-    def __init__(self, length):
-        self.length, self.optimum = length, float(length)
-
-    def __call__(self, bits):
-        return bits.sum(axis=1).astype(float)
-"""
-
-
-def test_trials_of_an_edited_module_are_left_out_unless_asked(tmp_path: Path) -> None:
-    module, text = tmp_path / "own.py", TINY.replace("onemax", "own:Own")
-    module.write_text(OWN, encoding="utf-8")
-    (tmp_path / "tiny.toml").write_text(text, encoding="utf-8")
-    run = ("study", "run", "tiny.toml", "--engine", "serial")
-    store = tmp_path / "tiny.db"
-    assert call_here(*run, cwd=tmp_path).returncode == 0
-    before = export(store)
-    module.write_text(OWN + "# edited\n", encoding="utf-8")
-    assert call_here(*run, cwd=tmp_path).returncode == 0
-    done = call_here("study", "export", str(store), "--trust", "--format", "json")
-    assert done.stderr == (
-        f"harmonium: {len(before)} trials are not part of the study in its present form and are "
-        "left out; --all includes them\n"
-    )
-    after = json.loads(done.stdout)
-    assert not {row["key"] for row in after} & {row["key"] for row in before}
-    everything = export(store, "--all")
-    assert [row["key"] for row in everything] == [row["key"] for row in before + after]
-    assert [row["current"] for row in everything] == [False] * len(before) + [True] * len(after)
-    assert {row["family"] for row in everything} == {"own:Own"}
-    module.unlink()  # what is stored can still be had
-    shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
-    done = call("study", "export", str(store), "--trust", "--format", "json")
-    assert done.returncode == 0
-    assert "there is no module 'own'" in done.stderr
-    assert "all trials are written, without names, families and states" in done.stderr
-    assert done.stderr.count("\n") == 1
-    rows = json.loads(done.stdout)
-    assert [row["key"] for row in rows] == [row["key"] for row in everything]
-    assert {(row["name"], row["current"]) for row in rows} == {(None, None)}
 
 
 def test_a_file_that_cannot_be_written_is_named(small: Small, tmp_path: Path) -> None:

@@ -125,17 +125,6 @@ def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_store_that_another_program_locks_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "tiny.db"
-    Store.create(path).close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("BEGIN EXCLUSIVE")
-        assert_refused(run_tiny(tmp_path), "tiny.db: is locked by another program; close it")
-        connection.execute("ROLLBACK")
-    assert check_integrity(path) == "ok"
-
-
-@pytest.mark.slow
 def test_a_full_disk_gets_one_line_and_loses_nothing(small: Small, tmp_path: Path) -> None:
     store = tmp_path / "small.db"
     run = ("study", "run", str(small.file), "--store", str(store))

@@ -94,7 +94,7 @@ def test_a_running_study_can_be_read_but_not_run_twice(tmp_path: Path) -> None:
         wait_until(lambda: len(read_trials(store)) >= 3, "three trials are stored")
         hold(tmp_path, 2)
         stored = read_trials(store)
-        status = call_here("study", "status", "--trust", str(store))
+        status = call_here("study", "status", str(store))
         assert (status.returncode, status.stderr) == (0, "")
         assert re.search(rf"finished \d of 3 rows.*; {len(stored)} trials stored", status.stdout)
         assert "unfinished" not in status.stdout

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from harmonium import EDA, Family, PaperRBM, Study
 from harmonium.analysis.findings import Row
-from harmonium.cli.study_tables import show_study
+from harmonium.cli.live import show_study
 from tests.cli.studies import Small, export
 from tests.studies.made import make_row
 

@@ -13,8 +13,15 @@ from rich.console import Console
 
 from harmonium import BOA, EDA, NK, UMDA, OneMax
 from harmonium.analysis.findings import Row
-from harmonium.cli.study_tables import count_ends, describe_progress, explain, list_rows
-from harmonium.cli.study_view import View, describe_end, estimate_left
+from harmonium.cli.live import (
+    View,
+    count_ends,
+    describe_end,
+    describe_progress,
+    estimate_left,
+    explain,
+    list_rows,
+)
 from harmonium.studies.driver import Driver
 from harmonium.studies.plans import Bisect, Case, Fixed, Runs, Walk
 from harmonium.studies.summary import summarize
@@ -110,15 +117,6 @@ def test_lines_fit_80_columns_and_columns_stay_where_they_are() -> None:
     assert re.search(r" 0/2 +131k…262k +197k +0/3 +741M +~\d+ h$", draw(late)[4])
 
 
-def test_a_grid_has_no_bounds_and_single_instances_are_not_counted() -> None:
-    case = make_case(Fixed(20))
-    driver = Pretended([walk(case)])
-    driver.busy = driver.walks
-    lines = draw(driver)
-    assert lines[2].split() == ["pop.", "runs", "evals", "left"]
-    assert re.fullmatch(r"onemax 20 umda +20 +0/3 +0 +\?", lines[3])
-
-
 def test_runs_have_no_population_and_count_what_is_solved() -> None:
     case = make_case(Runs(), algorithm=EDA(UMDA()), runs=4)
     known = dict(
@@ -182,21 +180,6 @@ def test_the_head_counts_rows() -> None:
     )
     driver.study.name = "x" * 100
     assert draw(driver)[0].endswith(f"…: {words}")
-
-
-def test_a_row_with_open_instances_is_not_finished() -> None:
-    cases = [
-        make_case(PLAN, runs=1, problem=NK(10, 2, instance=number), instance=number)
-        for number in (0, 1)
-    ]
-    known = {
-        **know(cases[0], 16, make_outcome(False)),
-        **know(cases[0], 32, make_outcome(False)),
-    }
-    walks = [walk(case, known) for case in cases]
-    assert [one.state for one in walks] == ["not solved", "waiting"]
-    assert describe_progress(summarize(walks)) == "finished 0 of 1 rows"
-    assert draw(Pretended(walks))[0] == "a study: finished 0 of 1 rows"
 
 
 def test_the_whole_study_is_estimated_only_when_every_open_row_can_be() -> None:

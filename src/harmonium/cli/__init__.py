@@ -13,14 +13,9 @@ from typer.exceptions import TyperException
 
 import harmonium
 from harmonium.cli import study
-from harmonium.cli.bisect import bisect
-from harmonium.cli.compare import compare
-from harmonium.cli.doctor import doctor
-from harmonium.cli.examples import add_examples
-from harmonium.cli.generate import generate
-from harmonium.cli.listing import list_algorithms, list_models, list_problems
+from harmonium.cli.compare import bisect, compare
+from harmonium.cli.info import add_examples, doctor, generate, show_list
 from harmonium.cli.optimize import optimize
-from harmonium.cli.report import report
 from harmonium.cli.solve import solve
 from harmonium.cli.terminal import complain, plain_warnings
 from harmonium.specs import SpecError
@@ -37,11 +32,9 @@ app.command("optimize")(optimize)
 app.add_typer(study.app, name="study")
 app.command("bisect")(bisect)
 app.command("compare")(compare)
-app.command("report")(report)
+app.command("report")(study.report)
 app.command("generate")(generate)
-app.command("problems")(list_problems)
-app.command("models")(list_models)
-app.command("algorithms")(list_algorithms)
+app.command("list")(show_list)
 app.command("doctor")(doctor)
 add_examples(app)
 

@@ -1,21 +1,18 @@
 """`harmonium optimize`: search the best bits of a custom function or of a program."""
 
-import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from harmonium import optimize as library
 from harmonium.cli import options as o
-from harmonium.cli.logs import find_folder, write_results
-from harmonium.cli.results import print_json, print_results
-from harmonium.cli.terminal import complain, messages, output, plain_errors
+from harmonium.cli.solve import find_log_folder, write_logs
+from harmonium.cli.terminal import complain, messages, plain_errors, print_json, print_results
 from harmonium.problems import PROBLEMS
 from harmonium.runs import EvaluationError, Result
 from harmonium.runs.checkpoint import ExistingCheckpointError
@@ -28,92 +25,120 @@ from harmonium.system import fix_outputs, ignore_interrupts, one_interrupt
 GRACE_SECONDS = 1.0
 """Time that a worker process has to end by itself."""
 
+_START = (
+    *("length", "minimize", "algorithm", "seed", "model", "population", "batch", "on_error"),
+    *("cache", "noise", "initial", "fixed", "subset_size", "exactly_one", "checkpoint"),
+)
+"""Options that only the start of a search has."""
 
-def optimize(
-    function: o.FunctionArgument = None,
-    command: o.CommandOption = None,
-    length: o.LengthOption = None,
-    minimize: o.MinimizeOption = None,
-    algorithm: o.AlgorithmOption = None,
-    seed: o.SeedOption = None,
-    model: o.ModelOption = None,
-    population: o.PopulationOption = None,
-    target: o.TargetOption = None,
-    max_calls: o.MaxCallsOption = None,
-    max_evaluations: o.MaxEvaluationsOption = None,
-    max_seconds: o.MaxSecondsOption = None,
-    stagnation: o.StagnationOption = None,
-    confirmations: o.ConfirmationsOption = None,
-    batch: o.BatchOption = None,
-    workers: o.WorkersForCallsOption = None,
-    timeout: o.TimeoutOption = None,
-    on_error: o.OnErrorOption = None,
-    cache: o.CacheOption = None,
-    noise: o.NoiseOption = None,
-    initial: o.InitialOption = None,
-    fixed: o.FixedOption = None,
-    subset_size: o.SubsetSizeOption = None,
-    exactly_one: o.ExactlyOneOption = None,
-    checkpoint: o.CheckpointOption = None,
-    resume: o.ResumeOption = None,
-    log: o.LogOption = None,
-    report: o.ReportOption = None,
-    as_json: o.JsonOption = False,
-    progress: o.ProgressOption = None,
-    progress_lines: o.ProgressLinesOption = False,
-) -> int:
+_STOP = (
+    *("target", "max_calls", "max_evaluations", "max_seconds", "stagnation", "confirmations"),
+    *("log", "progress"),
+)
+"""Options of the library that also a search that is resumed takes."""
+
+
+@o.takes(
+    *("command", *_START, *_STOP, "call_workers", "timeout"),
+    *("resume", "report", "as_json", "progress_lines"),
+)
+def optimize(function: o.FunctionArgument = None, **given: Any) -> int:
     """Find the best bits of FUNCTION or of a program; `solve` is for named problems."""
-    given = {name: value for name, value in locals().items() if value is not None}
-    if progress_lines:
-        given["progress"] = "lines"
-    o.check_report(report)
-    if (folder := find_folder(log)) is not None:
+    _check_function(function, given)
+    o.check_report(given.get("report"))
+    folder = find_log_folder(given.get("log"))
+    if folder is not None:
         del given["log"]
-    with plain_errors():
-        fix_outputs(checkpoint=checkpoint, resume=resume, log=given.get("log"), report=report)
-    task = Task(function, command, timeout, workers, report, as_json, folder)
-    task.check()
-    if resume is not None:
-        _check_resumable(given)
-        return task.carry_out(partial(library.resume, resume), _read_options(given))
-    if length is None:
-        raise SpecError("--length is missing; expected the number of bits")
-    _check_compatible(given)
-    search = library.minimize if minimize else library.maximize
-    settings = {"seed": 1, **_read_options(given)}
-    return task.carry_out(lambda called, **more: search(called, length, **more), settings)
+    if given.get("progress_lines"):
+        given["progress"] = "lines"
+    name, start = function or given["command"], Path.cwd()  # a function may change the folder
+    with importable(start), plain_errors(), one_interrupt(ends=True):
+        fix_outputs(**{name: given.get(name) for name in _FILES})  # raises if two are the same
+        settings, search = _read_options(given), _choose_search(given)
+        result, code = _search(name, partial(search, **settings), given)
+        if result is None:
+            return code
+        if given.get("as_json"):
+            print_json(result)
+        else:
+            goal = "" if result.optimum is None else f", target {result.optimum:g}"
+            print_results(f"{name}: {len(result.x)} bits{goal}", [result])
+        if folder:
+            write_logs(start / folder, [result])
+        if report := given.get("report"):
+            from harmonium.reports import write_result_report  # noqa: PLC0415  # slow to import
+
+            write_result_report(start / report, result, name)
+            messages().print(f"report: {report}", soft_wrap=True)
+    return code
 
 
-def _check_resumable(given: Mapping[str, Any]) -> None:
-    """Raise for options that only the start of a search has."""
-    settings = {*_READERS, "length", "minimize"} - {*inspect.signature(library.resume).parameters}
-    for name in given:
-        if name in settings:
+_FILES = ("checkpoint", "resume", "log", "report")
+
+
+def _search(
+    name: str, search: Callable[..., Result], given: Mapping[str, Any]
+) -> tuple[Result | None, int]:
+    """Search, and return the result and the exit code; explain a call that failed."""
+    try:
+        with _open_function(name, given) as (called, executor):
+            result = search(called, executor=executor)
+    except EvaluationError as error:
+        hint = _HINTS.get(error.hint, error.hint)
+        complain(f"{error.reason}; {hint}" if hint else error.reason)
+        return error.result, 2
+    except ExistingCheckpointError as error:
+        what, path = str(error).partition(";")[0], given["checkpoint"]
+        raise SpecError(
+            f"{what}; continue with --resume {path}, delete the file, or choose another"
+        ) from None
+    return result, int(result.stopped_by == "interrupted")
+
+
+def _check_function(function: str | None, given: Mapping[str, Any]) -> None:
+    """Raise if there is not exactly one function or program, or an option is for the other."""
+    command = given.get("command")
+    if (function is None) == (command is None):
+        wrong = "neither is given" if command is None else "both are given"
+        raise SpecError(f"expected a function, module:function, or --command; {wrong}")
+    if command is not None and "batch" in given:
+        raise SpecError("--batch is for functions; a program gets one row at a time")
+    if function is not None and "timeout" in given:
+        raise SpecError("--timeout is for programs, with --command")
+    if function is not None and function.partition(":")[0] in PROBLEMS:
+        raise SpecError(f"{function} is a named problem; use `harmonium solve {function}`")
+
+
+def _choose_search(given: Mapping[str, Any]) -> Callable[..., Result]:
+    """Return what the library is to do with the function: start a search, or resume one."""
+    if "resume" in given:
+        if wrong := o.select(given, _START):
+            flag = f"--{next(iter(wrong))}".replace("_", "-")
             raise SpecError(
-                f"{_name_flag(name)} is for the start of a search; --resume continues it with the"
-                " settings that it was started with"
+                f"{flag} is for the start of a search; --resume continues it with the settings that"
+                " it was started with"
             )
-
-
-def _check_compatible(given: Mapping[str, Any]) -> None:
-    """Raise for options that exclude each other."""
+        return partial(library.resume, given["resume"])
+    if "length" not in given:
+        raise SpecError("--length is missing; expected the number of bits")
     for name in ("model", "population"):
         if name in given and "algorithm" in given:
             raise SpecError(
-                f"{_name_flag(name)} is a setting of the EDA; with --algorithm write it as in"
-                " --algorithm eda:model=rbm,population=400"
+                f"--{name} is a setting of the EDA; with --algorithm write it as in --algorithm"
+                " eda:model=rbm,population=400"
             )
-    if "command" in given and "batch" in given:
-        raise SpecError("--batch is for functions; a program gets one row at a time")
-
-
-def _name_flag(name: str) -> str:
-    return f"--{name}".replace("_", "-")
+    search = library.minimize if given.get("minimize") else library.maximize
+    return lambda called, **more: search(called, given["length"], **{"seed": 1, **more})
 
 
 def _read_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of the library that are given, read from their texts."""
-    return {name: read(given[name]) for name, read in _READERS.items() if name in given}
+    names = {*_START, *_STOP} - {"length", "minimize"}
+    return {
+        name: _READERS[name](value) if name in _READERS else value
+        for name, value in given.items()
+        if name in names
+    }
 
 
 def read_initial(texts: list[str]) -> list[list[int]]:
@@ -153,123 +178,48 @@ def read_exactly_one(texts: list[str]) -> list[tuple[int, ...]]:
     return [tuple(map(int, text.split(","))) for text in texts]
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {
-    **{name: lambda value: value for name in library.list_options()},
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "population": parse_scalar,
     "initial": read_initial,
     "fixed": read_fixed,
     "subset_size": read_subset_size,
     "exactly_one": read_exactly_one,
 }
-"""How the text of each option of the library is read."""
+"""How the texts of options are read whose values are not plain."""
 
-
-_HINTS = {
+_HINTS: Final = {
     WORST_HINT: "use --on-error worst to continue",
     BATCH_HINT: "use --batch if the function takes all rows at once",
 }
 """Hints of the library in the words of the command line."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """A function `module:function` or a program, what evaluates it, and where the result goes."""
+@contextmanager
+def _open_function(
+    name: str, given: Mapping[str, Any]
+) -> Iterator[tuple[Callable[..., Any], Executor | None]]:
+    """Yield what is called, and its workers: threads for programs, processes for functions.
 
-    function: str | None
-    command: str | None
-    timeout: float | None
-    workers: int | None
-    report: Path | None
-    as_json: bool
-    logs: Path | None
-    """New folder for logs of IOHprofiler."""
-    start: Path = field(default_factory=Path.cwd)
-    """Where relative paths start; a function may change the folder."""
-
-    @property
-    def name(self) -> str:
-        """What is optimised."""
-        return self.function or self.command or ""
-
-    def check(self) -> None:
-        """Raise if there is not exactly one function or program."""
-        if (self.function is None) == (self.command is None):
-            wrong = "neither is given" if self.command is None else "both are given"
-            raise SpecError(f"expected a function, module:function, or --command; {wrong}")
-        if self.command is None and self.timeout is not None:
-            raise SpecError("--timeout is for programs, with --command")
-        if self.command is None and self.name.partition(":")[0] in PROBLEMS:
-            raise SpecError(f"{self.name} is a named problem; use `harmonium solve {self.name}`")
-
-    def carry_out(self, search: Callable[..., Result], settings: Mapping[str, Any]) -> int:
-        """Search, show the result and return the exit code."""
-        with importable(Path.cwd()), plain_errors(), one_interrupt(ends=True):
-            try:
-                with self._open() as (called, executor):
-                    result = search(called, executor=executor, **settings)
-            except EvaluationError as error:
-                complain(self._explain(error))
-                if isinstance(error.result, Result):
-                    self._show(error.result)
-                return 2
-            except ExistingCheckpointError as error:
-                path, what = settings["checkpoint"], str(error).partition(";")[0]
-                raise SpecError(
-                    f"{what}; continue with --resume {path}, delete the file, or choose another"
-                ) from None
-            self._show(result)
-        return 1 if result.stopped_by == "interrupted" else 0
-
-    @contextmanager
-    def _open(self) -> Iterator[tuple[Callable[..., Any], Executor | None]]:
-        """Yield what is called, and its workers: threads for programs, processes for functions.
-
-        What still runs at the end is not waited for: the search has dropped it.
-        """
-        workers = self.workers or 1
-        if self.command is not None:
-            program = parse_command(self.command, self.timeout)
-            threads = ThreadPoolExecutor(self.workers or count_cores())
-            try:
-                yield program, threads
-            finally:
-                program.stop()
-                threads.shutdown(wait=False, cancel_futures=True)
-        elif workers == 1:
-            yield find_object(self.name), None
-        else:
-            called, spawn = find_object(self.name), get_context("spawn")
-            others = set(active_children())
-            try:
-                processes = ProcessPoolExecutor(workers, spawn, ignore_interrupts)
-            except OSError as error:  # its locks are files in shared memory
-                raise SpecError(
-                    f"workers cannot be started: {error.strerror}; make room in /dev/shm, or leave "
-                    "out --workers"
-                ) from None
-            try:
-                yield called, processes
-            finally:
-                processes.shutdown(wait=False, cancel_futures=True)
-                for process in set(active_children()) - others:
-                    process.join(GRACE_SECONDS)
-                    process.kill()
-
-    def _explain(self, error: EvaluationError) -> str:
-        """Return why a call failed, and what to do about it on the command line."""
-        hint = _HINTS.get(error.hint, error.hint)
-        return f"{error.reason}; {hint}" if hint else error.reason
-
-    def _show(self, result: Result) -> None:
-        if self.as_json:
-            print_json(result)
-        else:
-            goal = "" if result.optimum is None else f", target {result.optimum:g}"
-            print_results(output(), f"{self.name}: {len(result.x)} bits{goal}", [result])
-        if self.logs:
-            write_results(self.start / self.logs, [result])
-        if self.report:
-            from harmonium.reports import write_result_report  # noqa: PLC0415  # slow to import
-
-            write_result_report(self.start / self.report, result, self.name)
-            messages().print(f"report: {self.report}", soft_wrap=True)
+    What still runs at the end is not waited for: the search has dropped it.
+    """
+    workers = given.get("call_workers")
+    if "command" in given:
+        program = parse_command(given["command"], given.get("timeout"))
+        threads = ThreadPoolExecutor(workers or count_cores())
+        try:
+            yield program, threads
+        finally:
+            program.stop()
+            threads.shutdown(wait=False, cancel_futures=True)
+    elif (workers or 1) == 1:
+        yield find_object(name), None
+    else:
+        called, others = find_object(name), set(active_children())
+        processes = ProcessPoolExecutor(workers, get_context("spawn"), ignore_interrupts)
+        try:
+            yield called, processes
+        finally:
+            processes.shutdown(wait=False, cancel_futures=True)
+            for process in set(active_children()) - others:
+                process.join(GRACE_SECONDS)
+                process.kill()

@@ -1,46 +1,41 @@
-"""Options that commands share, each declared once; a command names those that it takes."""
+"""The options of all commands; a command names those that it takes.
 
+Options of `maximize`, of the EDA and of stopping rules have the names, the help and the checks of
+the library: here is only what the command line says differently.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
+from harmonium.optimize import list_options
 from harmonium.problems.formats.reader import FORMATS
-from harmonium.specs import SpecError
+from harmonium.runs import Stop
+from harmonium.search import EDA
+from harmonium.specs import SpecError, describe_fields
 from harmonium.studies.engines import ENGINES
 from harmonium.system import find_missing, missing_error
 
-EDA_PANEL = "EDA"
-STOP_PANEL = "Stopping rules"
-SPACE_PANEL = "Valid solutions"
-CALL_PANEL = "Calls of the function"
-FILE_PANEL = "Files and output"
+EDA_SETTINGS: Final = ("population", "replacement", "tournament", "pairing")
+LIMITS: Final = (
+    *("max_generations", "patience", "stagnation", "confirmations"),
+    *("max_evaluations", "max_cpu_seconds", "max_seconds"),
+)
+STUDY_OPTIONS: Final = ("store", "engine", "workers", "scheduler")
 
-
-def _check_positive(value: float | None) -> float | None:
-    if value is not None and not 0 < value < float("inf"):
-        raise typer.BadParameter(f"{value:g} is not a number above 0")
-    return value
-
-
-# What to search, and how.
+_SPEC = "name:field=value,… (see `harmonium list {}`), or module:Class:field=value,…"
 
 ProblemArgument = Annotated[
     str | None,
     typer.Argument(
-        help="An instance file; name:field=value,… (see `harmonium problems`); or"
+        help="An instance file; name:field=value,… (see `harmonium list problems`); or"
         " module:function:field=value,… for a function that makes a problem",
         show_default=False,
         metavar="PROBLEM or FILE",
-    ),
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--as",
-        help=f"Format of the file: {', '.join(FORMATS)}.",
-        show_default="told by content and name",
-        metavar="FORMAT",
     ),
 ]
 FunctionArgument = Annotated[
@@ -51,345 +46,196 @@ FunctionArgument = Annotated[
         metavar="FUNCTION",
     ),
 ]
-AlgorithmOption = Annotated[
-    str | None,
-    typer.Option(
-        help="name:field=value,… (see `harmonium algorithms`), or module:Class:field=value,…",
-        show_default="structure; an EDA with --model or --population",
-        metavar="TEXT",
-    ),
-]
-AlgorithmsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="name:field=value,… (see `harmonium algorithms`), or module:Class:field=value,…;"
-        " repeat to compare",
-        show_default="an EDA for each --model",
-        metavar="TEXT",
-    ),
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Search with an EDA and this model: name:field=value,… (see `harmonium models`), or"
-        " module:Class:field=value,…",
-        show_default="none: a pyramid",
-        rich_help_panel=EDA_PANEL,
-        metavar="TEXT",
-    ),
-]
-ModelsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Model of an EDA: name:field=value,… (see `harmonium models`), or"
-        " module:Class:field=value,…; repeat to compare",
-        show_default="rbm; of solve without settings of the EDA: none",
-        rich_help_panel=EDA_PANEL,
-        metavar="TEXT",
-    ),
-]
-PopulationOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Size of the population, even; auto: interleaved populations of doubling size.",
-        show_default="auto",
-        rich_help_panel=EDA_PANEL,
-        metavar="N or auto",
-    ),
-]
-ReplacementOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Which rows make room for the offspring: keep-parents, worst, rtr or rtr-prune;"
-        " auto: what suits the model.",
-        show_default="auto",
-        rich_help_panel=EDA_PANEL,
-        metavar="NAME",
-    ),
-]
-TournamentOption = Annotated[
-    int | None,
-    typer.Option(help="Size of a tournament.", show_default="2", min=2, rich_help_panel=EDA_PANEL),
-]
-PairingOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Which rows meet in a tournament: any or parent-offspring.",
-        show_default="any",
-        rich_help_panel=EDA_PANEL,
-        metavar="NAME",
-    ),
-]
-SeedOption = Annotated[int | None, typer.Option(help="Seed.", show_default="1", min=0)]
-FirstSeedOption = Annotated[
-    int, typer.Option(help="Seed of the first run; run r has seed + r - 1.", min=0)
-]
-RunsOption = Annotated[int, typer.Option(help="Independent runs of each algorithm.", min=1)]
-
-# When to stop.
-
-MaxGenerationsOption = Annotated[
-    int | None,
-    typer.Option(
-        help="Stop after so many generations.",
-        show_default="100; none if the algorithm is endless",
-        min=1,
-        rich_help_panel=STOP_PANEL,
-    ),
-]
-PatienceOption = Annotated[
-    int | None,
-    typer.Option(
-        help="Stop after so many generations without improvement.",
-        show_default="20; none if the algorithm is endless",
-        min=1,
-        rich_help_panel=STOP_PANEL,
-    ),
-]
-StagnationOption = Annotated[
-    float | None,
-    typer.Option(
-        help="Stop after so many evaluations without improvement, as a multiple of the evaluations"
-        " needed to reach the best.",
-        show_default="2 if the algorithm is endless",
-        callback=_check_positive,
-        rich_help_panel=STOP_PANEL,
-    ),
-]
-ConfirmationsOption = Annotated[
-    int | None,
-    typer.Option(
-        help="Stop when so many independent attempts of a pyramid ended at the best, none better.",
-        show_default="50 without a target or budget",
-        min=1,
-        rich_help_panel=STOP_PANEL,
-    ),
-]
-MaxEvaluationsOption = Annotated[
-    int | None,
-    typer.Option(
-        help="Stop after so many evaluations: rows that the search asks for.",
-        show_default="none",
-        min=1,
-        rich_help_panel=STOP_PANEL,
-    ),
-]
-MaxCallsOption = Annotated[
-    int | None,
-    typer.Option(
-        help="Stop after so many calls of the function; rows from the cache are free.",
-        show_default="none",
-        min=1,
-        rich_help_panel=STOP_PANEL,
-    ),
-]
-MaxCpuSecondsOption = Annotated[
-    float | None,
-    typer.Option(
-        help="Stop after so many seconds of CPU time.",
-        show_default="none",
-        callback=_check_positive,
-        rich_help_panel=STOP_PANEL,
-    ),
-]
-MaxSecondsOption = Annotated[
-    float | None,
-    typer.Option(
-        help="Stop after so many seconds.",
-        show_default="none",
-        callback=_check_positive,
-        rich_help_panel=STOP_PANEL,
-    ),
-]
-TargetOption = Annotated[
-    float | None,
-    typer.Option(help="Stop when this value is reached.", rich_help_panel=STOP_PANEL),
-]
-
-# Which solutions are valid or known.
-
-LengthOption = Annotated[
-    int | None,
-    typer.Option(help="Number of bits; required unless --resume is given.", min=1),
-]
-MinimizeOption = Annotated[
-    bool | None, typer.Option("--minimize", help="Find the smallest value, not the largest.")
-]
-InitialOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A known solution, as zeros and ones; repeat for more.",
-        rich_help_panel=SPACE_PANEL,
-        metavar="BITS",
-    ),
-]
-FixedOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Bits that must not change, such as 3=1,7=0; the first bit is 0.",
-        rich_help_panel=SPACE_PANEL,
-        metavar="BIT=VALUE,…",
-    ),
-]
-SubsetSizeOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Number of ones: a number, or the fewest and the most, as in 5-20.",
-        rich_help_panel=SPACE_PANEL,
-        metavar="N or N-M",
-    ),
-]
-ExactlyOneOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Bits of which exactly one is one, as in 0,1,2; repeat for more groups.",
-        rich_help_panel=SPACE_PANEL,
-        metavar="BITS",
-    ),
-]
-
-# How the function is called.
-
-CommandOption = Annotated[
-    str | None,
-    typer.Option(
-        help="A program instead of a function; {bits} in it becomes the bits. The last word that it"
-        " prints is the value. It is run without a shell.",
-        metavar="TEXT",
-    ),
-]
-BatchOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--batch",
-        help="The function takes all rows at once, (rows, length), and returns one number a row.",
-        rich_help_panel=CALL_PANEL,
-    ),
-]
-WorkersForCallsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        help="Evaluate with so many processes, or with threads for --command.",
-        show_default="1; all cores for --command",
-        rich_help_panel=CALL_PANEL,
-        min=1,
-        max=4096,
-    ),
-]
-TimeoutOption = Annotated[
-    float | None,
-    typer.Option(
-        help="Seconds that a program may take.",
-        callback=_check_positive,
-        rich_help_panel=CALL_PANEL,
-    ),
-]
-OnErrorOption = Annotated[
-    str | None,
-    typer.Option(
-        help="If a call fails: raise ends the search, worst counts the row as the worst.",
-        show_default="raise",
-        rich_help_panel=CALL_PANEL,
-        metavar="NAME",
-    ),
-]
-CacheOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--cache/--no-cache",
-        help="Serve rows seen before from a cache.",
-        show_default="--cache",
-        rich_help_panel=CALL_PANEL,
-    ),
-]
-NoiseOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--noise",
-        help="The function is noisy: call promising rows again, and report a mean with its standard"
-        " error.",
-        rich_help_panel=CALL_PANEL,
-    ),
-]
-
-# Files and output.
-
-CheckpointOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Save the search to this file; --resume continues from it.",
-        rich_help_panel=FILE_PANEL,
-        metavar="FILE",
-    ),
-]
-ResumeOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Continue from this checkpoint, with the same function or program.",
-        rich_help_panel=FILE_PANEL,
-        metavar="FILE",
-    ),
-]
-LogOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Append a line of JSON to this file every generation; ioh:FOLDER for IOHprofiler.",
-        rich_help_panel=FILE_PANEL,
-        metavar="FILE",
-    ),
-]
-ReportOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write a page about the result to this file.",
-        rich_help_panel=FILE_PANEL,
-        metavar="FILE.html",
-    ),
-]
-JsonOption = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        help="Print one JSON object a result instead of tables.",
-        rich_help_panel=FILE_PANEL,
-    ),
-]
-ProgressOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--progress/--no-progress",
-        help="Show a line of progress on standard error.",
-        show_default="if it is a terminal",
-        rich_help_panel=FILE_PANEL,
-    ),
-]
-
-ProgressLinesOption = Annotated[
-    bool,
-    typer.Option(
-        "--progress-lines",
-        help="Print a plain line of progress every ten seconds, also if there is no terminal.",
-        rich_help_panel=FILE_PANEL,
-    ),
-]
-
-# Studies.
-
-EngineOption = Annotated[
-    str, typer.Option(help=f"What runs the trials: {', '.join(ENGINES)}.", metavar="NAME")
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(help="Number of worker processes.", min=1, max=4096, show_default="all cores"),
-]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(help="Address of a Dask scheduler, for --engine dask.", metavar="tcp://HOST:PORT"),
-]
 StoreArgument = Annotated[
     Path, typer.Argument(help="The store, the .db file of `study run`.", metavar="STORE")
 ]
+
+
+def _option(kind: Any, text: str, *flags: str, **settings: Any) -> Any:
+    """Return the annotation of an option that may be left out."""
+    return Annotated[kind | None, typer.Option(*flags, help=text, **settings)]
+
+
+def _list_library_options() -> dict[str, Any]:
+    """Return the options that are those of the library, with its words."""
+    fields = {info.name: info for spec in (EDA, Stop) for info in describe_fields(spec)}
+    documented = list_options()
+    kinds: dict[str, Any] = {"target": float, "noise": bool, "checkpoint": Path}
+    kinds |= {"on_error": Literal["raise", "worst"]}
+    options = {}
+    for name in (*kinds, *fields):
+        text = documented[name].text if name in documented else f"{fields[name].description}."
+        kind = kinds.get(name) or _choose_kind(fields[name].expected)
+        panel = "EDA" if name in EDA_SETTINGS else "Stopping rules" if name in fields else None
+        flags = [f"--{name}".replace("_", "-")] if kind is bool else []
+        sentence = text.partition(". ")[0].removesuffix(".")
+        words = f"{sentence[0].upper()}{sentence[1:]}."
+        options[name] = _option(kind, words, *flags, rich_help_panel=panel)
+    return options
+
+
+def _choose_kind(expected: str) -> type:
+    """Return the type of values that are described in words."""
+    if expected.startswith("an integer") and "auto" not in expected:
+        return int
+    return float if expected.startswith("a number") else str
+
+
+OPTIONS: Final[Mapping[str, Any]] = {
+    **_list_library_options(),
+    "algorithm": _option(
+        str, _SPEC.format("algorithms"), show_default="structure; an EDA with --model"
+    ),
+    "algorithms": _option(
+        list[str], f"{_SPEC.format('algorithms')}; repeat to compare.", "--algorithm"
+    ),
+    "model": _option(
+        str,
+        f"Search with an EDA and this model: {_SPEC.format('models')}.",
+        rich_help_panel="EDA",
+    ),
+    "models": _option(
+        list[str],
+        f"Model of an EDA: {_SPEC.format('models')}; repeat to compare.",
+        "--model",
+        rich_help_panel="EDA",
+    ),
+    "model_list": _option(
+        str,
+        "Models to compare, each in an EDA: name,name:field=value,… or module:Class:field=value,….",
+        "--models",
+        rich_help_panel="EDA",
+        metavar="LIST",
+    ),
+    "population": _option(
+        str,
+        "Size of the population, even; auto: interleaved populations of doubling size.",
+        rich_help_panel="EDA",
+        metavar="N or auto",
+    ),
+    "format": _option(
+        str,
+        f"Format of the file: {', '.join(FORMATS)}.",
+        "--as",
+        show_default="told by content and name",
+        metavar="FORMAT",
+    ),
+    "seed": _option(int, "Seed.", show_default="1", min=0),
+    "first_seed": _option(int, "Seed of the first run; run r has seed + r - 1.", "--seed", min=0),
+    "runs": _option(int, "Independent runs of each algorithm.", min=1),
+    # A function or a program, and the bits that are valid or known.
+    "command": _option(
+        str,
+        "A program instead of a function; {bits} in it becomes the bits. The last word that it"
+        " prints is the value. It is run without a shell.",
+    ),
+    "length": _option(int, "Number of bits; required unless --resume is given.", min=1),
+    "minimize": _option(bool, "Find the smallest value, not the largest.", "--minimize"),
+    "initial": _option(
+        list[str], "A known solution, as zeros and ones; repeat for more.", metavar="BITS"
+    ),
+    "fixed": _option(
+        str,
+        "Bits that must not change, such as 3=1,7=0; the first bit is 0.",
+        metavar="BIT=VALUE,…",
+    ),
+    "subset_size": _option(
+        str,
+        "Number of ones: a number, or the fewest and the most, as in 5-20.",
+        metavar="N or N-M",
+    ),
+    "exactly_one": _option(
+        list[str],
+        "Bits of which exactly one is one, as in 0,1,2; repeat for more groups.",
+        metavar="BITS",
+    ),
+    "batch": _option(
+        bool, "The function takes all rows at once, and returns one number a row.", "--batch"
+    ),
+    "call_workers": _option(
+        int,
+        "Evaluate with so many processes, or with threads for --command.",
+        "--workers",
+        show_default="1; all cores for --command",
+        min=1,
+        max=4096,
+    ),
+    "timeout": _option(float, "Seconds that a program may take."),
+    "cache": _option(bool, "Serve rows seen before from a cache.", "--cache/--no-cache"),
+    # Files and output.
+    "resume": _option(
+        Path, "Continue from this checkpoint, with the same function or program.", metavar="FILE"
+    ),
+    "log": _option(
+        str, "Append a line of JSON to this file every generation; ioh:FOLDER for IOHprofiler."
+    ),
+    "logs": _option(
+        str,
+        "Write the improvements of all runs as logs of IOHprofiler into a new folder.",
+        "--log",
+        metavar="ioh:FOLDER",
+    ),
+    "report": _option(Path, "Write a page about the result to this file.", metavar="FILE.html"),
+    "as_json": _option(bool, "Print one JSON object a result instead of tables.", "--json"),
+    "progress": _option(
+        bool, "Show a line of progress on standard error.", "--progress/--no-progress"
+    ),
+    "progress_lines": _option(
+        bool,
+        "Print a plain line of progress every ten seconds, also if there is no terminal.",
+        "--progress-lines",
+    ),
+    # Studies.
+    "max_population": _option(int, "Largest population to try.", show_default="65,536"),
+    "store": _option(
+        Path, "Keep the trials in this file; an existing one is continued.", metavar="FILE.db"
+    ),
+    "engine": _option(str, f"What runs the trials: {', '.join(ENGINES)}.", metavar="NAME"),
+    "workers": _option(
+        int, "Number of worker processes.", min=1, max=4096, show_default="all cores"
+    ),
+    "scheduler": _option(
+        str, "Address of a Dask scheduler, for --engine dask.", metavar="tcp://HOST:PORT"
+    ),
+}
+"""By name, the annotation of each option for typer."""
+
+Command = Callable[..., Any]
+
+
+def takes(*names: str, **defaults: Any) -> Callable[[Command], Command]:
+    """Give a command these options; it gets, by name, those that have a value."""
+
+    def decorate(command: Command) -> Command:
+        own = [
+            parameter
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
+        more = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(name),
+                annotation=OPTIONS[name],
+            )
+            for name in names
+        ]
+
+        @wraps(command)
+        def call(**values: Any) -> Any:
+            given = {name: value for name, value in values.items() if value is not None}
+            return command(**given)
+
+        call.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def select(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the options of these names that are given."""
+    return {name: given[name] for name in names if name in given}
 
 
 def check_report(path: Path | None) -> None:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from harmonium.analysis.performance import Trajectory
 from harmonium.cli import options as o
-from harmonium.cli.logs import LogsOption, check_folder, write_results
-from harmonium.cli.results import print_json, print_results
-from harmonium.cli.terminal import complain, messages, output, plain_errors
+from harmonium.cli.terminal import complain, messages, plain_errors, print_json, print_results
 from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
 from harmonium.problems.formats.reader import SUFFIXES
 from harmonium.progress import Progress
@@ -23,78 +22,53 @@ if TYPE_CHECKING:
     from harmonium.reports import Learning
 
 
-def solve(
-    problem: o.ProblemArgument = None,
-    as_format: o.FormatOption = None,
-    algorithm: o.AlgorithmsOption = None,
-    runs: o.RunsOption = 1,
-    seed: o.FirstSeedOption = 1,
-    model: o.ModelsOption = None,
-    population: o.PopulationOption = None,
-    replacement: o.ReplacementOption = None,
-    tournament: o.TournamentOption = None,
-    pairing: o.PairingOption = None,
-    max_generations: o.MaxGenerationsOption = None,
-    patience: o.PatienceOption = None,
-    stagnation: o.StagnationOption = None,
-    confirmations: o.ConfirmationsOption = None,
-    max_evaluations: o.MaxEvaluationsOption = None,
-    max_cpu_seconds: o.MaxCpuSecondsOption = None,
-    max_seconds: o.MaxSecondsOption = None,
-    log: LogsOption = None,
-    report: o.ReportOption = None,
-    as_json: o.JsonOption = False,
-) -> int:
+@o.takes(
+    *("format", "algorithms", "runs", "first_seed", "models"),
+    *(*o.EDA_SETTINGS, *o.LIMITS, "logs", "report", "as_json"),
+    runs=1,
+    first_seed=1,
+)
+def solve(problem: o.ProblemArgument = None, **given: Any) -> int:
     """Solve a named PROBLEM, or that of a FILE; `optimize` is for custom functions."""
-    if problem is None:
-        raise SpecError("no problem is given; see `harmonium problems`")
+    report, folder = given.get("report"), find_log_folder(given.get("logs"))
     o.check_report(report)
-    folder = check_folder(log)
-    settings = select_given(
-        population=None if population is None else parse_scalar(population),
-        replacement=replacement,
-        tournament=tournament,
-        pairing=pairing,
-    )
-    limits = select_given(
-        max_generations=max_generations,
-        patience=patience,
-        stagnation=stagnation,
-        confirmations=confirmations,
-        max_evaluations=max_evaluations,
-        max_cpu_seconds=max_cpu_seconds,
-        max_seconds=max_seconds,
-    )
+    if "logs" in given and folder is None:
+        raise SpecError(f"--log is {given['logs']!r}; expected ioh:FOLDER")
     start = Path.cwd()
     with importable(start), plain_errors():
-        made = make_problem(name_file(problem, as_format))
+        made = make_problem(name_problem(problem, given))
         file = made.to_dict()["path"] if made.name == FileProblem.name else None
         if report and file and writes_over(start / report, resolve(file)):
             raise SpecError(f"--report is {report}, the file of the problem; choose another")
-        named = algorithm or model or settings
-        algorithms = make_algorithms(algorithm or [], model, settings) if named else [Structure()]
-        rules = [replace(default_stop(one), **limits) for one in algorithms]
-        total = runs * len(algorithms)
+        named = o.select(given, ("algorithms", "models", *o.EDA_SETTINGS))
+        algorithms = make_algorithms(given) if named else [Structure()]
+        limits = o.select(given, o.LIMITS)
+        stops = {algorithm: replace(default_stop(algorithm), **limits) for algorithm in algorithms}
+        seeds = range(given["first_seed"], given["first_seed"] + given["runs"])
+        total = len(seeds) * len(algorithms)
         if total > MAX_TRIALS:
             raise SpecError(f"there are {total:,} runs; expected at most {MAX_TRIALS:,}: use fewer")
-        seeds = range(seed, seed + runs)
-        files = report, folder, start
-        return _run_all(made, list(zip(algorithms, rules, strict=True)), seeds, as_json, files)
+        runs = Runs(made, stops, seeds, bool(given.get("as_json")), bool(report))
+        try:
+            with plain_interrupts():
+                return runs.carry_out()
+        finally:
+            if runs.results and folder:
+                write_logs(start / folder, runs.results, made)
+            if runs.results and report:
+                runs.write_report(start / report)
+                messages().print(f"report: {report}", soft_wrap=True)
 
 
-def select_given(**options: Any) -> dict[str, Any]:
-    """Return the options that are given: those that are not none."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def name_file(text: str, as_format: str | None) -> str:
-    """Return the problem of a file as text if an argument is a path; otherwise the argument."""
-    known = text.partition(":")[0].strip() in PROBLEMS
-    looks = ":" not in text and PurePath(text).suffix.lower() in SUFFIXES
-    if as_format is None and (known or not (looks or os.path.exists(text))):
-        return text
-    given = {} if as_format is None else {"format": as_format}
-    return format_spec(FileProblem.name, {"path": text, **given})
+def name_problem(problem: str | None, given: Mapping[str, Any]) -> str:
+    """Return the text of a problem; an argument that is the path of a file is that of the file."""
+    if problem is None:
+        raise SpecError("no problem is given; see `harmonium list problems`")
+    known = problem.partition(":")[0].strip() in PROBLEMS
+    looks = ":" not in problem and PurePath(problem).suffix.lower() in SUFFIXES
+    if "format" not in given and (known or not (looks or os.path.exists(problem))):
+        return problem
+    return format_spec(FileProblem.name, {"path": problem, **o.select(given, ("format",))})
 
 
 def make_problem(text: str) -> AnyProblem:
@@ -121,97 +95,122 @@ def _is_function(name: str) -> bool:
     return True
 
 
-def make_algorithms(
-    texts: Sequence[str], models: Sequence[str] | None, settings: Mapping[str, Any]
-) -> list[Algorithm]:
-    """Make the algorithms of --algorithm, and an EDA with these settings for each --model."""
+def make_algorithms(given: Mapping[str, Any]) -> list[Algorithm]:
+    """Make the algorithms of --algorithm, and an EDA with the given settings for each --model."""
+    settings = o.select(given, o.EDA_SETTINGS)
+    texts, models = given.get("algorithms", []), given.get("models", [])
     if texts and not models and settings:
         raise SpecError(
             f"--{next(iter(settings))} is for --model; with --algorithm write it as a setting, such"
             " as --algorithm eda:model=rbm,population=400"
         )
+    if "population" in settings:
+        settings["population"] = parse_scalar(settings["population"])
     chosen = models if models or texts else ["rbm"]
     algorithms: list[Algorithm] = [
         *map(ALGORITHMS.parse, texts),
-        *(ALGORITHMS.make(EDA.name, {"model": model, **settings}) for model in chosen or ()),
+        *(ALGORITHMS.make(EDA.name, {"model": model, **settings}) for model in chosen),
     ]
     if len(set(algorithms)) < len(algorithms):
         raise SpecError("the same algorithm is given twice; --runs repeats an algorithm")
     return algorithms
 
 
-def _run_all(
-    problem: AnyProblem,
-    algorithms: Sequence[tuple[Algorithm, Stop]],
-    seeds: range,
-    as_json: bool,
-    files: tuple[Path | None, Path | None, Path],
-) -> int:
-    """Run each algorithm with each seed and show the results; also those before an interrupt.
+class Runs:
+    """The runs of `solve`, and their results; those before an interrupt too."""
 
-    `files` has the page, the folder of logs, and where their paths start.
-    """
-    report, folder, start = files
-    results: list[Result] = []
-    learnings: list[Learning] = []  # with --report, what the model of each run learned
-    try:
-        with plain_interrupts(), Progress(messages()) as progress:
-            progress.prepare()
-            for algorithm, _ in algorithms:
-                compile_kernels(algorithm)
-            for algorithm, stop in algorithms:
-                for number, seed in enumerate(seeds, start=1):
-                    progress.begin(f"{algorithm.label}, run {number} of {len(seeds)}")
-                    watchers: list[Callable[[Runner], object]] = [progress.watch]
-                    if report:
-                        learnings.append(_follow(problem))
-                        watchers.append(learnings[-1])
-                    callback = _call_all(watchers)
-                    result = run(problem, algorithm, stop=stop, seed=seed, callback=callback)
-                    results.append(result)
-                    if as_json:
-                        print_json(result)
-    except KeyboardInterrupt:
-        complain(f"interrupted after {len(results)} of {len(seeds) * len(algorithms)} runs")
-        return 1
-    finally:
-        if results and not as_json:
-            print_results(output(), _describe(problem, results), results)
-        if results and folder:
-            write_results(start / folder, results, problem)
-        if results and report:
-            _write_report(start / report, problem, results, learnings[: len(results)])
-            messages().print(f"report: {report}", soft_wrap=True)
-    return 0
+    def __init__(
+        self,
+        problem: AnyProblem,
+        stops: Mapping[Algorithm, Stop],
+        seeds: range,
+        as_json: bool,
+        followed: bool,
+    ) -> None:
+        self.problem, self.stops, self.seeds = problem, stops, seeds
+        self.as_json, self.followed = as_json, followed
+        self.results: list[Result] = []
+        self.learnings: list[Learning] = []
+        """With a report, what the model of each run has learned."""
+
+    def carry_out(self) -> int:
+        """Run each algorithm with each seed, print the results and return the exit code."""
+        try:
+            with Progress(messages()) as progress:
+                progress.prepare()
+                for algorithm in self.stops:
+                    compile_kernels(algorithm)
+                for algorithm in self.stops:
+                    for seed in self.seeds:
+                        self._run(algorithm, seed, progress)
+        except KeyboardInterrupt:
+            total = len(self.seeds) * len(self.stops)
+            complain(f"interrupted after {len(self.results)} of {total} runs")
+            return 1
+        finally:
+            if self.results and not self.as_json:
+                print_results(self._describe_problem(), self.results)
+        return 0
+
+    def _run(self, algorithm: Algorithm, seed: int, progress: Progress) -> None:
+        number = seed - self.seeds.start + 1
+        progress.begin(f"{algorithm.label}, run {number} of {len(self.seeds)}")
+        watchers: list[Callable[[Runner], object]] = [progress.watch]
+        if self.followed:
+            from harmonium.reports import Learning  # noqa: PLC0415  # charts are slow to import
+
+            learning = Learning(self.problem)
+            watchers.append(learning)
+
+        def watch(runner: Runner) -> None:
+            for watcher in watchers:
+                watcher(runner)
+
+        stop = self.stops[algorithm]
+        self.results.append(run(self.problem, algorithm, stop=stop, seed=seed, callback=watch))
+        if self.followed:
+            self.learnings.append(learning)
+        if self.as_json:
+            print_json(self.results[-1])
+
+    def write_report(self, path: Path) -> None:
+        """Write a page about the runs."""
+        from harmonium.reports import write_run_report  # noqa: PLC0415  # charts are slow to import
+
+        write_run_report(path, self.problem, self.results, self.learnings)
+
+    def _describe_problem(self) -> str:
+        """Return a line about the problem, with its optimum as far as it is known by now."""
+        problem = self.problem
+        goal = "unknown" if problem.optimum is None else f"{problem.optimum:g}"
+        solved = [result for result in self.results if result.solved]
+        if problem.optimum is None and solved:
+            goal = f"{solved[0].optimum:g}, proven: it is the upper bound"
+        return f"{problem}: {problem.length} bits, optimum {goal}"
 
 
-def _describe(problem: AnyProblem, results: Sequence[Result]) -> str:
-    """Return a line about the problem, with its optimum as far as it is known by now."""
-    goal = "unknown" if problem.optimum is None else f"{problem.optimum:g}"
-    if problem.optimum is None and (solved := [result for result in results if result.solved]):
-        goal = f"{solved[0].optimum:g}, proven: it is the upper bound"
-    return f"{problem}: {problem.length} bits, optimum {goal}"
+def find_log_folder(log: object) -> Path | None:
+    """Return the folder of `ioh:FOLDER`; none for other logs. Raise if it cannot be made."""
+    text = "" if log is None else str(log)
+    if not text.startswith("ioh:"):
+        return None
+    folder = Path(text.removeprefix("ioh:"))
+    if folder.exists() or not folder.parent.is_dir():
+        raise SpecError(f"--log is {text}; expected a new folder in an existing one")
+    return folder
 
 
-def _call_all(watchers: Sequence[Callable[[Runner], object]]) -> Callable[[Runner], None]:
-    """Return one callback that calls several, and never ends the run."""
-
-    def call(runner: Runner) -> None:
-        for watcher in watchers:
-            watcher(runner)
-
-    return call
-
-
-def _follow(problem: AnyProblem) -> "Learning":
-    from harmonium.reports import Learning  # noqa: PLC0415  # charts are slow to import
-
-    return Learning(problem)
-
-
-def _write_report(
-    path: Path, problem: AnyProblem, results: list[Result], learnings: list["Learning"]
+def write_logs(
+    folder: Path, runs: Sequence[Result | Trajectory], problem: AnyProblem | None = None
 ) -> None:
-    from harmonium.reports import write_run_report  # noqa: PLC0415  # charts are slow to import
+    """Write the improvements of runs as logs of IOHprofiler."""
+    from harmonium.interop import iohprofiler as logs  # noqa: PLC0415  # rarely needed
 
-    write_run_report(path, problem, results, learnings)
+    logged = [
+        logs.log_result(run, problem) if isinstance(run, Result) else logs.log_trajectory(run)
+        for run in runs
+    ]
+    try:
+        logs.write_logs(folder, logged)
+    except OSError as error:
+        raise SpecError(f"{folder}: cannot be written: {error.strerror or error}") from error

@@ -1,54 +1,41 @@
-"""`harmonium study run`, `status` and `export`: many trials, resumable, in tables."""
+"""`harmonium study` and `report`: many trials, resumable, in tables and as a page."""
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+import webbrowser
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Literal, TextIO, cast
+from typing import Annotated, Any, Literal, TextIO, cast
 
 import typer
 
 from harmonium.analysis.findings import Row
 from harmonium.analysis.tables import write_csv, write_json
-from harmonium.cli.logs import write_trajectories
-from harmonium.cli.options import EngineOption, SchedulerOption, StoreArgument, WorkersOption
-from harmonium.cli.study_tables import describe_progress, show_failures, show_study
-from harmonium.cli.study_view import View
+from harmonium.cli import options as o
+from harmonium.cli.live import View, describe_progress, show_failures, show_study
+from harmonium.cli.solve import write_logs
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
-from harmonium.studies.driver import Driver, Stopped, compile_study, read_walks, uncollected
-from harmonium.studies.engines import EngineLost, check_engine, open_engine
+from harmonium.studies.driver import Driver, Stopped, drive, read_walks, uncollected
+from harmonium.studies.engines import EngineLost
 from harmonium.studies.store import Store, StoreError, check_output, is_running
 from harmonium.studies.summary import TableName as Table
-from harmonium.studies.summary import (
-    list_table,
-    read_trajectories,
-    summarize,
-)
+from harmonium.studies.summary import list_table, read_trajectories, summarize
 from harmonium.system import ends_as_interrupts, write_atomically
 
 app = typer.Typer(no_args_is_help=True, help="Run studies of many trials and read their stores.")
 
 
 @app.command("run")
+@o.takes(*o.STUDY_OPTIONS, engine="processes")
 def run_study(
     file: Annotated[Path, typer.Argument(help="The study, a TOML file.", metavar="FILE")],
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            help="File for the results; an existing study in it is continued.",
-            metavar="FILE.db",
-            show_default="FILE's name with .db, in the current folder",
-        ),
-    ] = None,
-    engine: EngineOption = "processes",
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run again the trials that are stored as failed.")
     ] = False,
+    **given: Any,
 ) -> int:
     """Run the study of FILE, as far as it is not in its store yet, and show the result.
 
@@ -56,12 +43,13 @@ def run_study(
     Dask scheduler was lost.
     """
     study = load_study(file)
-    path = store or Path(file.with_suffix(".db").name)
-    options = {"--store": store, "--workers": workers, "--scheduler": scheduler}
-    options |= {"--engine": None if engine == "processes" else engine}
-    given = [str(word) for pair in options.items() if pair[1] is not None for word in pair]
-    again = shlex.join(["harmonium", "study", "run", str(file), *given])
-    return carry_out(study, path, engine, workers, scheduler, again, retry_failed=retry_failed)
+    path = given.get("store") or Path(file.with_suffix(".db").name)
+    options = o.select(given, o.STUDY_OPTIONS)
+    if options["engine"] == "processes":
+        del options["engine"]
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    again = shlex.join(["harmonium", "study", "run", str(file), *words])
+    return carry_out(study, path, {**given, "retry_failed": retry_failed}, again)
 
 
 INTERRUPTED = 1
@@ -75,41 +63,59 @@ Show = Callable[[Study, Sequence[Row]], None]
 def carry_out(
     study: Study,
     path: Path,
-    engine: str,
-    workers: int | None,
-    scheduler: str | None,
+    given: Mapping[str, Any],
     again: str,
     *,
-    retry_failed: bool = False,
     kept: bool = True,
     show: Show | None = None,
 ) -> int:
     """Run a study on its store, show its progress and its result; return the exit code.
 
-    `again` is the command that continues. A store that is not `kept` is needed only for that.
+    `given` has the engine, and whether to retry what failed; `again` is the command that continues.
+    A store that is not `kept` is needed only for that.
     """
+    engine, scheduler = given["engine"], given.get("scheduler")
     if scheduler is not None and engine == "processes":
         engine = "dask"
-    check_engine(engine, workers, scheduler)
-    with ends_as_interrupts(), Store.create(path) as store:
-        driver = Driver(study, store, retry_failed=retry_failed)
-        if driver.remark:
-            complain(driver.remark)
-        try:
+    views: list[View] = []
+    with ExitStack() as stack:
+
+        def begin(driver: Driver) -> None:
+            views.append(View(messages(), driver))
+            if driver.remark:
+                complain(driver.remark)
             if driver.finished:
                 complain(f"nothing is left to run: {driver.reused:,} trials are stored in {path}")
             else:
-                _run(driver, engine, workers, scheduler)
+                stack.enter_context(views[0]).prepare()
+
+        try:
+            with ends_as_interrupts():
+                walks = drive(
+                    study,
+                    path,
+                    engine,
+                    given.get("workers"),
+                    scheduler,
+                    retry_failed=given.get("retry_failed", False),
+                    begin=begin,
+                    watch=lambda driver: views[0].show(),
+                )
         except (Stopped, KeyboardInterrupt):
+            if not views:
+                raise
+            stack.close()
+            driver = views[0].driver
             complain(
                 f"stopped; {driver.ran:,} trials were run and are stored in {path}; "
                 f"{describe_progress(summarize(driver.walks))}. To continue: {again}"
             )
             return INTERRUPTED
         except EngineLost as error:
+            stack.close()
             complain(str(error))
             return ENGINE_LOST
-    rows = summarize(driver.walks)
+    rows = summarize(walks)
     (show or _show_tables)(study, rows)
     return 3 if _report_failures(rows, path if kept else None) else 0
 
@@ -118,17 +124,9 @@ def _show_tables(study: Study, rows: Sequence[Row]) -> None:
     output().print(show_study(study, rows))
 
 
-def _run(driver: Driver, engine: str, workers: int | None, scheduler: str | None) -> None:
-    with View(messages(), driver) as view:
-        view.prepare()
-        compile_study(driver.study)
-        with open_engine(engine, workers, scheduler) as opened:
-            driver.run(opened, view.show)
-
-
 @app.command("status")
 def show_status(
-    store: StoreArgument,
+    store: o.StoreArgument,
     failures: Annotated[
         bool, typer.Option("--failures", help="Show the traceback of each trial that failed.")
     ] = False,
@@ -174,7 +172,7 @@ def check_store(path: Path) -> None:
 
 @app.command("export")
 def export_study(
-    store: StoreArgument,
+    store: o.StoreArgument,
     form: Annotated[
         Literal["csv", "json", "ioh"],
         typer.Option(
@@ -196,8 +194,6 @@ def export_study(
     ] = None,
 ) -> int:
     """Write the tables of a study to a file or to standard output."""
-    if out is None and sys.stdout is None:
-        raise SpecError("standard output is closed; choose a file with -o")
     if out is not None:
         check_output(out, store)
         out = out.absolute()  # modules that are imported may change the folder
@@ -217,7 +213,7 @@ def _export_logs(store: Path, out: Path | None) -> int:
     if out is None:
         raise SpecError("--format ioh writes a folder; choose it with -o")
     with open_store(store) as opened, opened.frozen():
-        write_trajectories(out, list(read_trajectories(read_walks(opened)[1], opened)))
+        write_logs(out, list(read_trajectories(read_walks(opened)[1], opened)))
     return 0
 
 
@@ -240,3 +236,76 @@ def _report_failures(rows: Sequence[Row], path: Path | None) -> bool:
             fix = f"see harmonium study status --failures {path}; {fix}, run with --retry-failed"
         complain(f"{len(failed)} of {len(rows)} rows failed; {fix}")
     return bool(failed)
+
+
+def report(
+    store: o.StoreArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="The page to write.",
+            show_default="STORE's name with .html, in the current folder",
+        ),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Also write each figure as a file into this folder.", metavar="DIR"),
+    ] = None,
+    form: Annotated[
+        Literal["pdf", "svg", "png"], typer.Option("--format", help="Format of the figures.")
+    ] = "pdf",
+    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> int:
+    """Write the report of a study as one HTML file; the study may still run."""
+    from harmonium.reports import write_report  # noqa: PLC0415  # charts take a second to import
+
+    check_store(store)
+    path = out or Path(store.with_suffix(".html").name)
+    file = path.absolute()  # runs that are repeated may change the folder
+    try:
+        written = write_report(store, path, figures, form)
+    except OSError as error:
+        target = path if figures is None else f"{path} or {figures}"
+        raise SpecError(
+            f"{error.filename or target}: cannot be written: {error.strerror}"
+        ) from error
+    console = output()
+    console.print(f"report: {path} ({file.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
+    if figures is not None:
+        console.print(f"figures: {len(written) - 1} in {figures}", soft_wrap=True)
+    if show:
+        webbrowser.open(file.as_uri())
+    return 0
+
+
+@app.command("watch")
+def watch(
+    store: o.StoreArgument,
+    port: Annotated[
+        int, typer.Option(help="Port on 127.0.0.1; 0: any free one.", min=0, max=65535)
+    ] = 8765,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> int:
+    """Serve the report of a study on this machine; it is updated while the study runs."""
+    from harmonium.reports.watch import Server  # noqa: PLC0415  # charts take a second to import
+
+    check_store(store)
+    try:
+        server = Server(store, port)
+    except OSError as error:
+        raise SpecError(
+            f"port {port} cannot be used: {error.strerror}; choose another with --port"
+        ) from None
+    with server:
+        server.watched.page()  # refuse a store that cannot be shown now
+        output().print(f"{store}: {server.address}", soft_wrap=True)
+        messages().print("stop with Ctrl-C")
+        if show:
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            messages().print("stopped")
+    return 0

@@ -1,19 +1,29 @@
-"""What the commands share on the terminal: consoles and errors of one line."""
+"""What the commands share on the terminal: consoles, errors of one line, tables of results."""
 
+import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from statistics import fmean
 from types import TracebackType
 from typing import Any
 
+import typer
+from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 import harmonium
+from harmonium.arrays import format_bits
+from harmonium.clock import PHASES
+from harmonium.runs import Result
+from harmonium.runs.explain import describe_optimality
 from harmonium.specs import SpecError
-from harmonium.text import escape, one_line
+from harmonium.text import escape, format_duration, one_line
 
 PACKAGE = Path(harmonium.__file__).parent
 
@@ -51,9 +61,8 @@ def messages() -> Console:
 
 def complain(message: str) -> None:
     """Print one line, unwrapped, about what is wrong."""
-    if sys.stderr is not None:  # closed; `print` would use standard output
-        with suppress(OSError):  # it cannot be written
-            print(f"harmonium: {one_line(message)}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):
+        print(f"harmonium: {one_line(message)}", file=sys.stderr)  # noqa: T201
 
 
 @contextmanager
@@ -90,3 +99,108 @@ def _is_raised_here(trace: TracebackType | None) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and PACKAGE in Path(trace.tb_frame.f_code.co_filename).parents
+
+
+def print_json(result: Result) -> None:
+    """Print a result as one line of JSON."""
+    typer.echo(json.dumps(result.to_dict(), ensure_ascii=False))
+
+
+def make_table(first: str, *figures: str) -> Table:
+    """Return an empty table: a column of names, and columns of figures."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column(first, overflow="fold", min_width=min(14, len(first)))
+    for name in figures:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def print_results(head: str, results: Sequence[Result]) -> None:
+    """Print every result; the bits of a single one, and the algorithms side by side if many."""
+    console = output()
+    names = name_algorithms({result.algorithm: result.label for result in results})
+    console.print(head, soft_wrap=True)
+    console.print(_list_results(results, names))
+    if len(results) > 1:
+        console.print(_compare(results, names))
+        console.print("Means: evaluations over the solved runs, CPU seconds over all.")
+    for algorithm, name in names.items():
+        if algorithm != name:
+            console.print(f"{name}: {algorithm}", soft_wrap=True)
+    if len(results) == 1:
+        (result,) = results
+        repairs = f"; {result.repairs:,} rows were repaired" if result.repairs else ""
+        time = format_duration(result.seconds)
+        console.print(f"ended after {time}: {result.message}{repairs}", soft_wrap=True)
+        console.print(f"optimal: {describe_optimality(result)}", soft_wrap=True)
+        console.print(f"best bits: {format_bits(result.x)}", soft_wrap=True)
+
+
+def name_algorithms(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return names of algorithms by their texts: the labels, numbered where they are the same."""
+    names: dict[str, str] = {}
+    used = list(labels.values())
+    for place, (text, label) in enumerate(labels.items()):
+        number = used[: place + 1].count(label)
+        names[text] = f"{label} ({number})" if used.count(label) > 1 else label
+    return names
+
+
+_COLUMNS: dict[str, Callable[[Result], str | None]] = {
+    "seed": lambda result: str(result.seed),
+    "population": lambda result: _count(result.best_found_by),
+    "best": lambda result: f"{result.fun + 0.0:.6g}",
+    "evaluations": lambda result: _count(result.evaluations),
+    "calls": lambda result: _count(result.calls),
+    "generations": lambda result: _count(result.generations),
+    "CPU s": lambda result: f"{result.cpu_total:.3f}",
+}
+"""By name of a column, the text of its cells; none where a result has no value."""
+
+
+def _list_results(results: Sequence[Result], names: dict[str, str]) -> Table:
+    """Return a table with a line a result; columns that no result has are left out."""
+    cells = {title: [read(result) for result in results] for title, read in _COLUMNS.items()}
+    if all(result.calls == result.evaluations for result in results):
+        del cells["calls"]
+    shown = {title: texts for title, texts in cells.items() if any(texts)}
+    table = make_table("algorithm", *shown)
+    if len(results) > 1:  # of one the message tells it
+        table.add_column("ended by")
+        shown["ended by"] = [result.stopped_by for result in results]
+    for number, result in enumerate(results):
+        figures = (texts[number] or "–" for texts in shown.values())
+        table.add_row(Text(names[result.algorithm]), *figures)
+    return table
+
+
+def _compare(results: Sequence[Result], names: dict[str, str]) -> Table:
+    """Return a table with a line an algorithm."""
+    table = make_table("algorithm", "solved", "evaluations", "CPU s")
+    table.add_column("mostly")
+    for algorithm, name in names.items():
+        mine = [result for result in results if result.algorithm == algorithm]
+        solved = [result for result in mine if result.solved]
+        table.add_row(
+            Text(name),
+            f"{len(solved)} of {len(mine)}",
+            _mean([result.evaluations for result in solved], ",.0f"),
+            _mean([result.cpu_total for result in mine], ".3f"),
+            _name_phase(mine),
+        )
+    return table
+
+
+def _name_phase(results: Sequence[Result]) -> str:
+    """Return the phase that took most of the CPU time, and its share."""
+    spent = {phase: sum(result.cpu_seconds[phase] for result in results) for phase in PHASES}
+    longest = max(PHASES, key=spent.__getitem__)
+    return f"{spent[longest] / (sum(spent.values()) or 1.0):.0%} {longest}"
+
+
+def _count(value: int | None) -> str | None:
+    return None if value is None else f"{value:,}"
+
+
+def _mean(values: Sequence[float], form: str) -> str:
+    return format(fmean(values), form) if values else "–"
