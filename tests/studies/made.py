@@ -9,8 +9,9 @@ from harmonium import ALGORITHMS, EDA, MODELS, UMDA, Algorithm, OneMax, Stop
 from harmonium.analysis.findings import Row
 from harmonium.analysis.statistics import METRICS, Metric, Values
 from harmonium.problems import AnyProblem
+from harmonium.specs import to_json
 from harmonium.studies.plans import Bisect, Case, Plan
-from harmonium.studies.trial import Figures, Outcome, Record, Trial
+from harmonium.studies.trial import Outcome, Record, Trial
 
 KNOWN_NAMES = ", ".join([*(one.name for one in MODELS), *(one.name for one in ALGORITHMS)])
 """Names of the models and algorithms of harmonium, as errors list them."""
@@ -29,21 +30,31 @@ def make_case(
     name: str = "umda",
 ) -> Case:
     problem = OneMax(20) if problem is None else problem
+    algorithm = EDA(UMDA(), population=16) if algorithm is None else algorithm
     return Case(
         family=family,
         size=problem.length,
         instance=instance,
         name=name,
-        problem=problem,
-        algorithm=EDA(UMDA(), population=16) if algorithm is None else algorithm,
-        stop=Stop(),
-        seeds=range(1, 1 + runs),
+        problem=to_json(problem),
+        algorithm=to_json(algorithm),
+        stop=to_json(Stop()),
         plan=Bisect() if plan is None else plan,
+        smallest=max(8, getattr(algorithm, "smallest_population", 8)),
+        seed=1,
+        runs=runs,
     )
 
 
+def describe(
+    problem: AnyProblem, algorithm: Algorithm, stop: Stop | None = None, seed: int = 1
+) -> Trial:
+    """Return the trial of these specs."""
+    return Trial(to_json(algorithm), to_json(problem), to_json(stop or Stop()), seed)
+
+
 def make_trial(seed: int = 1, population: int = 16) -> Trial:
-    return Trial(OneMax(20), EDA(UMDA(), population=population), Stop(), seed)
+    return describe(OneMax(20), EDA(UMDA(), population=population), seed=seed)
 
 
 def make_outcome(
@@ -63,31 +74,29 @@ def make_outcome(
         "building": 0.2 * cpu,
         "sampling": 0.1 * cpu,
     }
-    figures = Figures(solved, evaluations, unique, generations, seconds)
-    return Outcome("done", figures, memory, 2.0, "")
+    return Outcome(solved, evaluations, unique, generations, seconds, "done", "", memory, 2.0)
 
 
 def make_failure(error: str = "Traceback …\nValueError: broken\n") -> Outcome:
-    return Outcome("failed", Figures(False, 0, 0, 0, {}), 1000, 2.0, error)
+    return Outcome(status="failed", error=error, peak_memory=1000, wall_seconds=2.0)
 
 
 def make_record(outcome: Outcome | None = None, **changes: Any) -> Record:
     """Return the record that has this outcome."""
     outcome = make_outcome() if outcome is None else outcome
-    figures = outcome.figures
     result = {
         "problem": "onemax:length=20",
-        "solved": figures.solved,
+        "solved": outcome.solved,
         "fun": 20.0,
         "optimum": 20.0,
         "x": "1" * 20,
-        "evaluations": figures.evaluations,
-        "calls": figures.evaluations,
+        "evaluations": outcome.evaluations,
+        "calls": outcome.evaluations,
         "best_found_at": 17,
-        "unique_evaluations": figures.unique_evaluations,
-        "generations": figures.generations,
+        "unique_evaluations": outcome.unique_evaluations,
+        "generations": outcome.generations,
         "stopped_by": "optimum",
-        "cpu_seconds": dict(figures.cpu_seconds),
+        "cpu_seconds": dict(outcome.cpu_seconds),
         "seconds": 1.5,
     }
     fields: dict[str, Any] = {
@@ -126,8 +135,8 @@ def make_row(
         family=family,
         size=size,
         name=name,
-        problem=OneMax(size) if problem is None else problem,
-        algorithm=EDA(UMDA(), population=16) if algorithm is None else algorithm,
+        problem=(OneMax(size) if problem is None else problem).to_dict(),
+        algorithm=(EDA(UMDA(), population=16) if algorithm is None else algorithm).to_dict(),
         given=None,
         state="done",
         reason="",
@@ -152,6 +161,7 @@ def make_trace() -> dict[str, Any]:
         "population": [16, 16],
         "mean": [9.0, 11.0],
         "facts": {"edges": [None, 3.0]},
+        "improvements": {"evaluations": [1, 17], "best": [12.0, 20.0]},
     }
 
 

@@ -11,7 +11,7 @@ from harmonium.studies.driver import bind, read_walks
 from harmonium.studies.plans import Case
 from harmonium.studies.store import Store
 from harmonium.studies.study import parse_study
-from harmonium.studies.summary import Index, list_traces, list_trials
+from harmonium.studies.summary import TableName, list_table
 from tests.studies.made import make_outcome, make_record
 
 AWKWARD = 'a,b;"c"\n\tgröße “1”, ≤ 日本 🎈\r\nend\n'
@@ -56,13 +56,9 @@ runs = 2
 """
 
 
-def read_table(
-    path: Path, *, stale: bool = False, traces: bool = False
-) -> tuple[list[dict[str, Any]], Index]:
+def read_table(path: Path, what: TableName = "trials") -> list[dict[str, Any]]:
     with Store.open(path) as store:
-        index = Index(read_walks(store)[1])
-        listed = list_traces if traces else list_trials
-        return list(listed(store, index, stale=stale)), index
+        return list(list_table(what, read_walks(store)[1], store))
 
 
 def fill_cases(path: Path, text: str, folder: Path | None = None) -> list[Case]:

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from harmonium import EDA, NK, PROBLEMS, RBM, UMDA, Algorithm, Model, OneMax, Stop
+from harmonium import EDA, NK, PROBLEMS, UMDA, Algorithm, OneMax
 from harmonium.analysis.findings import Row, fit_laws
 from harmonium.analysis.statistics import METRICS
 from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.specs import importable
-from harmonium.studies.driver import walk_study
+from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Bisect, Case, Fixed, Runs, Walk
 from harmonium.studies.store import Store
 from harmonium.studies.study import parse_algorithm, parse_study
-from harmonium.studies.summary import list_cases, list_trials, summarize
-from harmonium.studies.trial import Outcome, Trial
+from harmonium.studies.summary import list_cases, list_table, summarize
+from harmonium.studies.trial import Outcome
 from tests.modules import write_module
 from tests.problems.test_contract import EXAMPLES
 from tests.studies.made import (
@@ -27,30 +27,33 @@ from tests.studies.made import (
     make_record,
     make_trial,
 )
-from tests.studies.reading import AWKWARD, VARIANTS, assert_same, to_csv, to_json
+from tests.studies.reading import AWKWARD, VARIANTS, assert_same, read_table, to_csv, to_json
 
 
-def fill(path: Path, *trials: Trial) -> list[dict[str, Any]]:
+def list_all(path: Path, cases: list[Case], *outcomes: Outcome) -> list[dict[str, Any]]:
+    """Return the table of trials of these cases, of which the first runs had these outcomes."""
     with Store.create(path) as store:
-        for trial in trials:
-            store.append(trial, make_record())
-        return list(list_trials(store))
+        store.bind({"name": "s", "seed": "1", "description": "", "definition": ""}, cases)
+        for case in cases:
+            for trial, outcome in zip(case.trials(case.plan.first), outcomes, strict=False):
+                store.append(trial, make_record(outcome))
+        store.append(make_trial(99), make_record())  # no longer part of the study
+        return list(list_table("trials", read_walks(store)[1], store))
 
 
 def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
-    trial = Trial(NK(20, 2, instance=3), EDA(UMDA(), population=16), Stop(), 7)
-    (row,) = fill(tmp_path / "study.db", trial)
+    case = make_case(Runs(), problem=NK(20, 2, instance=3), instance=3, runs=1, family="nk:k=2")
+    (row,) = rows = list_all(tmp_path / "study.db", [case], make_outcome())
     assert row == {
-        "key": trial.key,
-        "current": None,
-        "counted": None,
-        "row_state": None,
-        "family": None,
+        "key": case.trials()[0].key,
+        "counted": True,
+        "row_state": "done",
+        "family": "nk:k=2",
         "length": 20,
         "instance": 3,
-        "name": None,
+        "name": "umda",
         "population": 16,
-        "seed": 7,
+        "seed": 1,
         "status": "done",
         "problem": "nk:instance=3,k=2,length=20,neighbors=random",
         "algorithm": "eda:model=umda,population=16,replacement=keep-parents",
@@ -81,44 +84,38 @@ def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
         "version": 4,
         "error": "",
     }
-
-
-def test_a_trial_that_failed_has_the_same_columns(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "study.db") as store:
-        store.append(make_trial(1), make_record())
-        store.append(make_trial(2), make_record(make_failure(AWKWARD)))
-        done, failed = rows = list(list_trials(store))
-    assert list(failed) == list(done)
-    assert (failed["status"], failed["error"]) == ("failed", AWKWARD)
-    assert (failed["solved"], failed["evaluations"], failed["cpu_total"]) == (None, None, None)
     assert_same(to_csv(rows), rows)
     assert to_json(rows) == rows
 
 
-def test_the_problem_of_a_trial_can_be_made_again(tmp_path: Path) -> None:
-    trials = [Trial(problem, EDA(UMDA(), population=16), Stop(), 1) for problem in EXAMPLES]
-    rows = fill(tmp_path / "study.db", *trials)
-    made = [PROBLEMS.parse(row["problem"]) for row in rows]
-    assert made == EXAMPLES
+def test_a_trial_that_failed_has_the_same_columns(tmp_path: Path) -> None:
+    case = make_case(Fixed(20), runs=2)
+    rows = list_all(tmp_path / "study.db", [case], make_outcome(), make_failure(AWKWARD))
+    done, failed = rows
+    assert list(failed) == list(done)
+    assert (failed["status"], failed["error"], failed["row_state"]) == ("failed", AWKWARD, "failed")
+    assert (failed["solved"], failed["evaluations"], failed["cpu_total"]) == (None, None, None)
+    assert not failed["counted"]
+    assert_same(to_csv(rows), rows)
 
 
-def test_a_custom_problem_can_be_made_again(tmp_path: Path) -> None:
+def test_a_trace_has_a_row_for_each_step(tmp_path: Path) -> None:
+    list_all(tmp_path / "study.db", [make_case(Runs(), runs=2)], make_outcome(), make_outcome())
+    first, second, *_ = rows = read_table(tmp_path / "study.db", "traces")
+    assert len(rows) == 4
+    assert (first["step"], first["evaluations"], first["fact_edges"]) == (0, 16, None)
+    assert (second["step"], second["best"], second["fact_edges"]) == (1, 20.0, 3.0)
+    assert (second["seed"], second["name"], second["counted"]) == (1, "umda", True)
+
+
+def test_the_problems_of_trials_can_be_made_again(tmp_path: Path) -> None:
     name = write_module(tmp_path, OWN_ONEMAX)
     with importable(tmp_path):
-        problem = PROBLEMS.parse(f"{name}:Own:length=8,easy=true,weight=none,words=a b")
-        trial = Trial(problem, EDA(UMDA(), population=16), Stop(), 1)
-        (row,) = fill(tmp_path / "study.db", trial)
-        assert PROBLEMS.parse(row["problem"]) == problem
-    assert row["problem"] == str(problem)
-    assert row["length"] == 8
-
-
-def test_trials_of_different_models_differ(tmp_path: Path) -> None:
-    models: list[Model] = [RBM(), RBM(hidden="n/2")]
-    trials = [Trial(OneMax(20), EDA(model, population=16), Stop(), 1) for model in models]
-    one, other = fill(tmp_path / "study.db", *trials)
-    del one["key"], other["key"]
-    assert one != other
+        own = PROBLEMS.parse(f"{name}:Own:length=8,easy=true,weight=none,words=a b")
+        problems = [*EXAMPLES, own]
+        cases = [make_case(Runs(), problem=problem, runs=1) for problem in problems]
+        rows = list_all(tmp_path / "study.db", cases, make_outcome())
+        assert [PROBLEMS.parse(row["problem"]) for row in rows] == problems
 
 
 def make_rows() -> list[Row]:
@@ -279,7 +276,9 @@ def test_cases_come_to_the_summary() -> None:
         for number, case in enumerate(study.cases)
         for trial in case.trials(8)
     }
-    walks = walk_study(study, known)
+    walks = [Walk(case, known) for case in study.cases]
+    for one in walks:
+        one.advance()
     cases, rows = list(list_cases(walks)), list(list_rows(summarize(walks)))
     assert [(row["name"], row["instance"]) for row in cases] == [
         *(("boa", 0), ("boa", 1), ("boa-rtr", 0), ("boa-rtr", 1))
@@ -292,8 +291,8 @@ def test_an_algorithm_without_a_population_has_empty_columns(tmp_path: Path) -> 
     name = write_module(tmp_path, ONE_PLUS_ONE)
     with importable(tmp_path):
         algorithm = parse_algorithm(f"{name}:OnePlusOne:rate=2")
-        (trial,) = fill(tmp_path / "study.db", Trial(OneMax(20), algorithm, Stop(), 1))
     case = make_case(Runs(), algorithm=algorithm, name="ea", runs=2)
+    (trial,) = list_all(tmp_path / "study.db", [case], make_outcome())
     (row,) = list_cases([walk(case, (None, [make_outcome(generations=None)] * 2))])
     for plain in (trial, row):
         assert plain["algorithm"] == f"{name}:OnePlusOne:rate=2.0"
@@ -314,7 +313,7 @@ def test_rows_of_runs_have_the_population_that_is_set(
     walks = [walk(case, (None, [make_outcome(), make_outcome(False, evaluations=300)]))]
     (row,) = list_rows(summarize(walks))
     (plain,) = list_cases(walks)
-    (trial,) = fill(tmp_path / "study.db", case.trials()[0])
+    (trial,) = list_all(tmp_path / "study.db", [case], make_outcome())
     assert row["population"] == plain["population"] == trial["population"] == population
     assert (row["success_rate"], row["expected_evaluations"]) == (0.5, 400)
     assert (plain["success_rate"], plain["expected_evaluations"]) == (0.5, 400)

@@ -1,9 +1,10 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from harmonium import BOA, EDA, MODELS, NK, RBM, UMDA, OneMax, Stop, Trap
-from harmonium.specs import SpecError
+from harmonium.specs import SpecError, to_json
 from harmonium.studies.plans import Bisect, Fixed, Runs, Walk
 from harmonium.studies.study import Study, load_study, parse_study
 from tests.modules import write_module
@@ -61,26 +62,28 @@ def test_a_study_is_its_cases_in_order() -> None:
         ("nk:k=2", 12, "half", 1),
     ]
     assert [case.problem for case in study.cases] == [
-        *[Trap(10, 5)] * 2,
-        *[Trap(20, 5)] * 2,
-        *[NK(12, 2, instance=0), NK(12, 2, instance=1)],
+        *[to_json(Trap(10, 5))] * 2,
+        *[to_json(Trap(20, 5))] * 2,
+        *[to_json(NK(12, 2, instance=0)), to_json(NK(12, 2, instance=1))],
     ]
-    assert [case.seeds for case in study.cases] == [range(7, 11)] * 4 + [range(7, 10)] * 2
+    assert [(case.seed, case.runs) for case in study.cases] == [(7, 4)] * 4 + [(7, 3)] * 2
     plan = Bisect(32, 0.25, 512, 1_000_000, 60.0, confirm=True)
     assert {case.plan for case in study.cases} == {plan}
-    assert {case.stop for case in study.cases} == {Stop(max_generations=50)}
-    assert study.cases[0].algorithm == EDA(UMDA(), replacement="worst")
-    assert study.cases[1].algorithm == EDA(RBM(hidden="n/2"), tournament=4, replacement="rtr")
+    assert {case.stop for case in study.cases} == {to_json(Stop(max_generations=50))}
+    assert study.cases[0].algorithm == to_json(EDA(UMDA(), replacement="worst"))
+    assert study.cases[1].algorithm == to_json(
+        EDA(RBM(hidden="n/2"), tournament=4, replacement="rtr")
+    )
 
 
 def test_a_short_study_has_the_defaults() -> None:
     (case,) = read(TOP + ONEMAX).cases
     assert case.plan == Bisect(16, 0.1, 65_536, None, None, confirm=False)
-    assert case.stop == Stop()
-    assert case.seeds == range(1, 31)
-    assert case.problem == OneMax(20)
+    assert case.stop == to_json(Stop())
+    assert (case.seed, case.runs, case.smallest) == (1, 30, 8)
+    assert case.problem == to_json(OneMax(20))
     assert case.instance is None
-    assert case.algorithm == EDA(UMDA())
+    assert case.algorithm == to_json(EDA(UMDA()))
 
 
 def test_a_problem_may_be_bisected_in_a_way_of_its_own() -> None:
@@ -111,7 +114,7 @@ def test_a_grid_has_a_case_for_each_population_of_each_instance() -> None:
 def test_one_instance_may_be_named() -> None:
     text = '[[problems]]\nproblem = "nk:k=2,instance=5"\nsizes = [12]\n'
     (case,) = read(TOP + text).cases
-    assert case.problem == NK(12, 2, instance=5)
+    assert case.problem == to_json(NK(12, 2, instance=5))
     assert case.instance is None
 
 
@@ -124,10 +127,7 @@ def test_a_custom_problem_is_found_beside_the_study_file(tmp_path: Path) -> None
     study = load_study(file)
     assert study.folder == tmp_path
     assert study.text == text
-    assert [str(case.problem) for case in study.cases] == [
-        f"{name}:Own:easy=true,instance=0,length=8",
-        f"{name}:Own:easy=true,instance=1,length=8",
-    ]
+    assert [json.loads(case.problem)["instance"] for case in study.cases] == [0, 1]
 
 
 def test_every_study_that_comes_with_harmonium_is_one() -> None:
@@ -550,7 +550,7 @@ def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     assert str(caught.value) == f"{file}: cannot be read: No such file or directory"
     with pytest.raises(SpecError) as caught:
         load_study(tmp_path)
-    assert str(caught.value) == f"{tmp_path}: cannot be read: Is a directory"
+    assert str(caught.value).startswith(f"{tmp_path}: is not a regular file")
     file.write_bytes(b'name = "\xff"\n')
     with pytest.raises(SpecError) as caught:
         load_study(file)
@@ -585,12 +585,8 @@ def test_a_plan_of_runs_leaves_the_algorithms_as_they_are() -> None:
     auto, fixed = read(text + ONEMAX + "[stop]\nmax_evaluations = 500\n").cases
     assert (auto.plan, fixed.plan) == (Runs(), Runs())
     # Each has the rules that suit it, changed by what the study says.
-    assert auto.stop == Stop(
-        max_generations=None,
-        patience=None,
-        stagnation=2.0,
-        confirmations=50,
-        max_evaluations=500,
-    )
-    assert fixed.stop == Stop(max_evaluations=500)
-    assert {trial.algorithm for trial in fixed.trials()} == {EDA(BOA(), population=20)}
+    own = {"max_generations": None, "patience": None, "stagnation": 2.0, "confirmations": 50}
+    assert auto.stop == to_json(Stop(**own, max_evaluations=500))  # type: ignore[arg-type]
+    assert fixed.stop == to_json(Stop(max_evaluations=500))
+    (algorithm,) = {trial.algorithm for trial in fixed.trials()}
+    assert algorithm == to_json(EDA(BOA(), population=20))

@@ -1,4 +1,4 @@
-"""Runtimes, ERT, ECDF, fixed targets and budgets, profiles: by hand, and as iohinspector has them.
+"""Runtimes, ERT, ECDF and fixed targets: by hand, and as iohinspector has them.
 
 Of the hand-made runs A, B and C of one algorithm on one problem (optimum 10, budget 100):
 
@@ -10,7 +10,6 @@ Of the hand-made runs A, B and C of one algorithm on one problem (optimum 10, bu
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,13 @@ import pytest
 
 from harmonium.analysis.performance import (
     QUALITIES,
-    FixedBudget,
     FixedTarget,
     Range,
-    choose_budgets,
     find_ert,
     find_ranges,
     group_trajectories,
-    tabulate_budgets,
     tabulate_targets,
     trace_ecdfs,
-    trace_profiles,
 )
 from harmonium.studies import Trajectory, expected_running_time
 
@@ -118,7 +113,6 @@ def test_without_an_optimum_the_range_ends_at_the_best_of_all_runs() -> None:
 def test_a_problem_that_every_first_row_solves_has_quality_one() -> None:
     runs = [make_run([(1, 10.0)], 1), make_run([(1, 10.0)], 5, name="boa")]
     assert find_ranges(runs) == {runs[0].problem: Range(10.0, 10.0)}
-    assert [row.quality for row in tabulate_budgets(runs, [1])] == [1.0, 1.0]
     (first, _) = trace_ecdfs(runs)
     assert (first.steps.x.tolist(), first.steps.y.tolist()) == ([1], [1])
 
@@ -172,28 +166,6 @@ def test_instances_have_their_own_targets() -> None:
         (None, 2, (5 + 9) / 2),
         (None, 2, (5 + 30) / 2),
     ]
-    (budget,) = tabulate_budgets(runs, [9])
-    assert (budget.mean, budget.quality) == ((10 + 150) / 2, (1 + 0.5) / 2)
-
-
-def test_fixed_budgets() -> None:
-    rows = tabulate_budgets(ABC, [1, 10, 50])
-    group = rows[0].group
-    assert [replace(row, quality=round(row.quality, 12)) for row in rows] == [
-        FixedBudget(group, 1, 3, 1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 0.1),
-        FixedBudget(group, 10, 3, 16 / 3, 5.0, 5.0, 5.0, 5.5, 6.0, round(16 / 30, 12)),
-        FixedBudget(group, 50, 3, 25 / 3, 5.0, 7.5, 10.0, 10.0, 10.0, round(25 / 30, 12)),
-    ]
-
-
-def test_budgets_are_round_numbers_up_to_the_longest_run_of_the_size() -> None:
-    assert choose_budgets(1) == [1]
-    assert choose_budgets(99) == [1, 2, 5, 10, 20, 50]
-    assert choose_budgets(100) == [1, 2, 5, 10, 20, 50, 100]
-    other = make_run(A, 24, size=20)
-    rows = tabulate_budgets([*ABC, other])
-    assert max(row.budget for row in rows if row.group.size == 10) == 100
-    assert max(row.budget for row in rows if row.group.size == 20) == 20
 
 
 def test_ecdf_over_runs_and_targets() -> None:
@@ -211,46 +183,12 @@ def test_equal_runtimes_are_one_step() -> None:
     assert (ecdf.steps.x.tolist(), ecdf.steps.y.tolist()) == ([20], [1])
 
 
-def make_profiled(name: str, erts: list[int | None]) -> list[Trajectory]:
-    """Return one run on each size 1, 2 … that is solved after so many evaluations, or never."""
-    return [
-        make_run([(1, 0.0)] + ([] if ert is None else [(ert, 10.0)]), ert or 99, name=name, size=n)
-        for n, ert in enumerate(erts, 1)
-    ]
-
-
-def test_performance_profiles() -> None:
-    # The example by hand: lowest costs 10, 20, 30, none.
-    runs = make_profiled("a", [10, 40, 30, None]) + make_profiled("b", [15, 20, None, None])
-    a, b = trace_profiles(runs)
-    assert (a.name, b.name) == ("a", "b")
-    assert list(a.ratios.values()) == [1, 2, 1, math.inf]
-    assert list(b.ratios.values()) == [1.5, 1, math.inf, math.inf]
-    assert (a.steps.x.tolist(), a.steps.y.tolist()) == ([1, 2], [0.5, 0.75])
-    assert (b.steps.x.tolist(), b.steps.y.tolist()) == ([1, 1.5], [0.25, 0.5])
-    assert list(b.costs.values()) == [15, 20, math.inf, math.inf]
-
-
-def test_profiles_leave_out_problems_that_not_every_algorithm_has_run() -> None:
-    runs = make_profiled("a", [10, 40, 30]) + make_profiled("b", [15, 20])
-    a, b = trace_profiles(runs)
-    assert list(a.ratios.values()) == [1, 2]
-    assert list(b.ratios.values()) == [1.5, 1]
-
-
-def test_profiles_to_an_easier_target() -> None:
-    runs = [make_run(A, 24, name="a"), make_run(C, 50, name="b")]
-    a, b = trace_profiles(runs, 0.4)  # 4.6, of 1 to 10
-    assert ([*a.ratios.values()], [*b.ratios.values()]) == ([2], [1])
-
-
 def test_populations_of_a_grid_are_algorithms_of_their_own() -> None:
     runs = [make_run(A, 24, given=64), make_run(C, 50, given=1024)]
     assert [group.label for group in group_trajectories(runs)] == [
         "umda, population 64",
         "umda, population 1,024",
     ]
-    assert [(one.name, one.given) for one in trace_profiles(runs)] == [("umda", 64), ("umda", 1024)]
 
 
 # iohinspector 0.0.8 on the logs of ten runs on OneMax of 50 bits, with at most 500 evaluations.
@@ -298,15 +236,3 @@ def test_ecdf_agrees_with_iohinspector() -> None:
     for row in LOGS["ecdf"]:
         share = ours[row["name"]].evaluate(row["evaluations"])
         assert share == pytest.approx(row["proportion"], rel=1e-12)
-
-
-def test_fixed_budgets_agree_with_iohinspector() -> None:
-    budgets = sorted({row["budget"] for row in LOGS["fixed_budget"]})
-    ours = {
-        (row.group.name, row.budget): (row.mean, row.median, row.worst, row.best)
-        for row in tabulate_budgets(LOGGED, budgets, ranges=RANGES)
-    }
-    assert len(ours) == len(LOGS["fixed_budget"]) == 80
-    for row in LOGS["fixed_budget"]:
-        expected = (row["mean"], row["median"], row["worst"], row["best"])
-        assert ours[row["name"], row["budget"]] == pytest.approx(expected, rel=1e-12)

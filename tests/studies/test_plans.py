@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harmonium import EDA, UMDA
-from harmonium.specs import SpecError
+from harmonium.specs import SpecError, to_json
 from harmonium.studies.plans import Bisect, Fixed, Found, Grid, Measured, Runs, Walk
 from harmonium.studies.trial import Outcome, Trial
 from tests.studies.made import make_case, make_failure, make_outcome
@@ -314,7 +314,7 @@ def test_of_two_ceilings_the_first_one_reached_counts() -> None:
 
 def test_a_ceiling_reached_with_the_tolerance_is_not_reported() -> None:
     free = tell(Bisect(), solved_from(100))
-    spent = sum(outcome.figures.evaluations for seen in free.seen for outcome in seen)
+    spent = sum(outcome.evaluations for seen in free.seen for outcome in seen)
     story = tell(Bisect(max_evaluations=spent), solved_from(100))
     assert story.found == free.found
 
@@ -358,7 +358,7 @@ def test_what_is_found_suffices_and_hardly_less_would(
     assert low < threshold or low == 6
     assert population - low <= max(2, tolerance * population)
     assert len(measured.outcomes) == runs
-    assert all(outcome.figures.solved for outcome in measured.outcomes)
+    assert all(outcome.solved for outcome in measured.outcomes)
 
 
 def test_a_given_population_is_measured_whether_solved_or_not() -> None:
@@ -370,7 +370,7 @@ def test_a_given_population_is_measured_whether_solved_or_not() -> None:
     measured = story.found.measured
     assert measured is not None
     assert (measured.population, measured.low) == (50, 50)
-    assert [outcome.figures.solved for outcome in measured.outcomes] == [False, False, True]
+    assert [outcome.solved for outcome in measured.outcomes] == [False, False, True]
 
 
 def test_a_run_that_fails_ends_a_given_population() -> None:
@@ -399,11 +399,11 @@ def test_runs_measure_the_algorithm_as_it_is_solved_or_not() -> None:
     story = tell(Runs(), world, make_case(Runs(), algorithm=eda))
     (attempt,) = story.attempts
     assert (attempt.population, attempt.low, attempt.high) == (None, None, None)
-    assert {trial.algorithm for trial in attempt.trials} == {eda}
+    assert {trial.algorithm for trial in attempt.trials} == {to_json(eda)}
     measured = story.found.measured
     assert measured is not None
     assert (measured.population, measured.low) == (None, None)
-    assert [outcome.figures.solved for outcome in measured.outcomes] == [False, True, False]
+    assert [outcome.solved for outcome in measured.outcomes] == [False, True, False]
 
 
 def test_a_run_that_fails_ends_the_plan_of_runs() -> None:

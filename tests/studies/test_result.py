@@ -1,13 +1,12 @@
 """Studies run to their results in Python, on every engine."""
 
 import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harmonium import EDA, UMDA, Family, Grid, Runs, Study, read_study, run
+from harmonium import EDA, UMDA, Family, Grid, OneMax, Runs, Study, read_study, run
 from harmonium.specs import SpecError
 from harmonium.studies import Store, load_study
 from harmonium.studies.driver import Driver, bind
@@ -29,13 +28,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_study_is_run_and_read_again(store: Path) -> None:
     again = read_study(store)
-    assert again.study == SMALL
+    assert again.name == "small"
     assert [(row.size, row.state, row.runs) for row in again.rows] == [
         *[(8, "done", 2), (10, "done", 2)]
     ]
     for row in again.rows:
         direct = [
-            run(row.problem, EDA(UMDA(), population=20), seed=seed).evaluations for seed in (1, 2)
+            run(OneMax(row.size), EDA(UMDA(), population=20), seed=seed).evaluations
+            for seed in (1, 2)
         ]
         assert row.samples["evaluations"].tolist() == direct
     assert again.laws == []  # populations that were given have no law
@@ -67,9 +67,9 @@ runs = 2
 """
     file.write_text(text, encoding="utf-8")
     with Store.create(store) as opened:
-        assert bind(load_study(file), opened) == ""
-        assert opened.describe()["text"] == text
-        assert Driver(load_study(file), opened).finished
+        driver = Driver(load_study(file), opened)
+        assert (driver.remark, driver.finished) == ("", True)
+        assert opened.about().definition == text
         file.write_text(text.replace("runs = 2", "runs = 3"), encoding="utf-8")
         assert bind(load_study(file), opened) == (
             "the study has changed; stored trials that still fit are used"
@@ -118,21 +118,6 @@ def test_a_missing_store_is_reported(tmp_path: Path) -> None:
         read_study(tmp_path / "none.db")
 
 
-def test_a_store_whose_module_is_gone_says_so(tmp_path: Path) -> None:
-    name = write_module(tmp_path, ONE_PLUS_ONE)
-    study = Study("ea", [FAMILY], [f"{name}:OnePlusOne"], plan=Runs(), folder=tmp_path)
-    path = tmp_path / "ea.db"
-    with Store.create(path) as store:
-        bind(study, store)
-    assert read_study(path).study == study
-    (tmp_path / f"{name}.py").rename(tmp_path / "moved.py")
-    importlib.invalidate_caches()
-    del sys.modules[name]
-    with pytest.raises(StoreError) as caught:
-        read_study(path)
-    assert str(caught.value).startswith(f"{path}: {name}:OnePlusOne: there is no module")
-
-
 def run_ea(engine: str, folder: Path, name: str) -> list[dict[str, Any]]:
     """Run a custom algorithm with an EDA through a study; return what does not depend on time."""
     study = Study(
@@ -147,7 +132,7 @@ def run_ea(engine: str, folder: Path, name: str) -> list[dict[str, Any]]:
         *[("ea", "done", 1.0), ("umda", "done", 1.0)] * 2
     ]
     with Store.open(folder / f"{engine}.db") as store:
-        rows = [row.result | {"key": row.key} for row in store.rows()]
+        rows = [one.record.result | {"key": one.key} for one in store.records()]
     timed = ("cpu_seconds", "seconds")
     plain = [{name: row[name] for name in row if name not in timed} for row in rows]
     return sorted(plain, key=lambda row: str(row["key"]))

@@ -188,17 +188,17 @@ def test_the_paper_s_exponent_stands_only_beside_the_paper_s_setting(
 
 
 def test_the_paper_s_models_are_known_by_their_settings() -> None:
-    assert name_model(PaperTree(population=64)) == "TREE"
-    assert name_model(PaperTree(best=5)) is None
-    assert name_model(EDA("tree")) is None
-    assert name_model(PAPER_RBM) == "RBM"
-    assert find_point(Trap(60, 5), "TREE", "evaluations") == 74_610
+    assert name_model(PaperTree(population=64).to_dict()) == "TREE"
+    assert name_model(PaperTree(best=5).to_dict()) is None
+    assert name_model(EDA("tree").to_dict()) is None
+    assert name_model(PAPER_RBM.to_dict()) == "RBM"
+    assert find_point(Trap(60, 5).to_dict(), "TREE", "evaluations") == 74_610
 
 
 def test_the_paper_has_exponents_of_its_rbm_and_boa() -> None:
-    assert find_exponent(OneMax(20), "RBM", "evaluations") == 1.6
-    assert find_exponent(OneMax(20), "BOA", "evaluations") == 1.3
-    assert find_exponent(OneMax(20), "TREE", "evaluations") is None
+    assert find_exponent(OneMax(20).to_dict(), "RBM", "evaluations") == 1.6
+    assert find_exponent(OneMax(20).to_dict(), "BOA", "evaluations") == 1.3
+    assert find_exponent(OneMax(20).to_dict(), "TREE", "evaluations") is None
 
 
 def cross(

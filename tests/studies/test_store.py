@@ -1,6 +1,6 @@
-import json
+"""Stores: what is appended is there, whatever ends the process; other files are refused."""
+
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -9,20 +9,19 @@ from typing import Any
 
 import pytest
 
-from harmonium.studies import store as database
-from harmonium.studies.store import Store, StoreError, is_running
+from harmonium import NK, Stop
+from harmonium.studies.plans import Bisect, Fixed, Runs
+from harmonium.studies.store import SCHEMA, Store, StoreError, check_output, is_running
 from harmonium.studies.trial import fail
 from tests.studies.made import (
     ENVIRONMENT,
+    make_case,
     make_failure,
     make_outcome,
     make_record,
+    make_trace,
     make_trial,
 )
-
-SCHEMA_1 = Path(__file__).parent / "assets" / "schema1.db"
-
-ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 @pytest.fixture
@@ -55,188 +54,92 @@ def run_python(code: str, path: Path, expected: int = 0) -> str:
     return ended.stdout
 
 
-def pretend(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
-    """Let the store connect to files in another way."""
-    connect: Any = sqlite3.connect
-
-    def connect_so(*names: Any, **settings: Any) -> Any:
-        return connect(*names, **settings | changes)
-
-    monkeypatch.setattr(sqlite3, "connect", connect_so)
-
-
-def test_a_new_store_is_empty(path: Path) -> None:
+def test_what_is_appended_is_read_back(path: Path) -> None:
+    outcomes = [make_outcome(False, evaluations=7), make_outcome(generations=None), make_failure()]
+    trials = [make_trial(seed) for seed in (5, 2**62, 3)]
+    expected = {trial.key: one for trial, one in zip(trials, outcomes, strict=True)}
     with Store.create(path) as store:
-        assert len(store) == 0
-        assert store.outcomes() == {}
-        assert list(store.rows()) == []
-        assert store.describe() == {}
-        assert store.trace("nobody") == {}
-
-
-def test_outcomes_are_as_appended(path: Path) -> None:
-    outcomes = {
-        make_trial(1): make_outcome(evaluations=7, cpu=0.25, memory=12_345),
-        make_trial(2): make_outcome(False, generations=100),
-        make_trial(3): make_failure("Traceback:\n  …\nValueError: “no”\n"),
-    }
-    with Store.create(path) as store:
-        for trial, outcome in outcomes.items():
-            assert store.append(trial, make_record(outcome)) == outcome
-        expected = {trial.key: outcome for trial, outcome in outcomes.items()}
-        assert store.outcomes() == expected
-        assert len(store) == 3
-    with Store.open(path) as reader:
-        assert reader.outcomes() == expected
-        assert len(reader) == 3
-
-
-def test_rows_are_whole_and_in_the_order_in_which_trials_ended(path: Path) -> None:
-    records = [
-        make_record(make_outcome(evaluations=5), host="one"),
-        make_record(make_failure(), host="two", environment={"harmonium": "0.2.0"}),
-        make_record(make_outcome(evaluations=6), host="three"),
-    ]
-    trials = [make_trial(seed) for seed in (3, 1, 2)]
-    with Store.create(path) as store:
-        for trial, record in zip(trials, records, strict=True):
-            store.append(trial, record)
+        returned = [
+            store.append(trial, make_record(one))
+            for trial, one in zip(trials, outcomes, strict=True)
+        ]
+        assert returned == outcomes
     with Store.open(path) as store:
-        rows = list(store.rows())
-    assert [row.key for row in rows] == [trial.key for trial in trials]
-    for row, trial, record in zip(rows, trials, records, strict=True):
-        assert json.loads(row.frame) == {
-            "algorithm": trial.algorithm.to_dict(),
-            "problem": trial.problem.to_dict(),
-            "stop": trial.stop.to_dict(),
-            "version": 4,
-        }
-        assert row.seed == trial.seed
-        for name in ("status", "result", "error", "environment", "host", "started"):
-            assert getattr(row, name) == getattr(record, name)
-        assert (row.wall_seconds, row.peak_memory) == (record.wall_seconds, record.peak_memory)
+        assert len(store) == 3
+        assert store.outcomes() == expected
+        stored = list(store.records())
+        assert [(one.key, one.frame, one.seed) for one in stored] == [
+            (trial.key, trial.frame, trial.seed) for trial in trials
+        ]
+        assert stored[0].record == make_record(outcomes[0], trace={})
+        assert stored[2].record.error == make_failure().error
+        assert store.trace(trials[0].key) == make_trace()
+        assert store.trace(trials[2].key) == store.trace("none") == store.result("none") == {}
+        assert store.result(trials[0].key)["evaluations"] == 7
 
 
-def test_environments_and_frames_are_written_once(path: Path) -> None:
-    fill(path)
-    fill(path, range(3, 6))
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT count(*) FROM environments").fetchone() == (1,)
-    assert connection.execute("SELECT spec FROM frames").fetchall() == [(make_trial(0).frame,)]
-    seeds = connection.execute("SELECT seed FROM trials ORDER BY rowid").fetchall()
-    assert seeds == [(seed,) for seed in range(6)]
-    connection.close()
-
-
-def test_the_largest_seed_of_a_study_is_stored(path: Path) -> None:
+def test_a_store_keeps_its_study_and_cases(path: Path) -> None:
+    cases = [
+        make_case(Bisect(start=8, confirm=True)),
+        make_case(Fixed(20), problem=NK(10, 2, instance=1), instance=1),
+        make_case(Runs(), name="größe, “x”"),
+    ]
+    facts = {"name": "s", "seed": "7", "description": "d", "study": "{}", "definition": "text"}
     with Store.create(path) as store:
-        store.append(make_trial(2**62), make_record())
-        assert [row.seed for row in store.rows()] == [2**62]
+        with pytest.raises(StoreError, match="holds no study yet"):
+            store.about()
+        store.bind(facts, cases[:1])
+        store.bind(facts, cases)
+        assert store.cases() == cases
+        assert store.about() == ("s", 7, "d", "text")
+    with Store.open(path) as store:
+        assert [case.trials(16) for case in store.cases()] == [case.trials(16) for case in cases]
 
 
-def test_a_trace_is_as_appended(path: Path) -> None:
-    trace = {"generation": [0, 1, 2], "best": [1.5, 2.0, 1e300], "edges": [None, 3.0, 0.1]}
+def test_what_models_learned_is_kept(path: Path) -> None:
     with Store.create(path) as store:
-        store.append(make_trial(1), make_record(trace=trace))
-        store.append(make_trial(2), make_record(make_failure()))
-        assert store.trace(make_trial(1).key) == trace
-        assert store.trace(make_trial(2).key) == {}
-        assert store.trace(make_trial(3).key) == {}
+        store.append(make_trial(1), make_record(learned="each bit counts alone"))
+        store.append(make_trial(2), make_record())
+        assert store.learned(make_trial(1).key) == "each bit counts alone"
+        assert store.learned(make_trial(2).key) is None
 
 
-def test_notes_are_kept_and_may_change(path: Path) -> None:
-    with Store.create(path) as store:
-        store.note(name="größe", text='a = "b"\n')
-        store.note(text="", folder="3")
-    with Store.open(path) as reader:
-        assert reader.describe() == {"name": "größe", "text": "", "folder": "3"}
-
-
-def test_a_trial_that_failed_is_replaced_with_its_trace(path: Path) -> None:
+def test_a_trial_that_failed_is_replaced_and_one_that_is_done_never(path: Path) -> None:
     trial = make_trial()
     with Store.create(path) as store:
-        store.append(trial, fail("WorkerDied: three times"))
-        assert store.outcomes()[trial.key].status == "failed"
-        store.append(trial, make_record(make_outcome(evaluations=9), host="there"))
-        assert store.outcomes() == {trial.key: make_outcome(evaluations=9)}
-        assert store.trace(trial.key)["best"] == [12.0, 20.0]
-        (row,) = store.rows()
-        assert (row.status, row.host, row.error) == ("done", "there", "")
-        assert row.environment == ENVIRONMENT
+        store.append(trial, make_record(make_failure()))
+        before = store.version()
+        store.append(trial, make_record(make_outcome(evaluations=8)))
+        assert store.version() != before
+        assert store.trace(trial.key) == make_trace()
+        again = store.append(trial, make_record(make_outcome(evaluations=9)))
+        assert again == make_outcome(evaluations=8)
+        assert store.append(trial, fail("late")) == make_outcome(evaluations=8)
+        assert len(store) == 1
 
 
-@pytest.mark.parametrize(
-    "second",
-    [
-        make_record(make_outcome(False, evaluations=1), trace={"best": [0.0]}),
-        make_record(make_failure()),
-    ],
-    ids=["done", "failed"],
-)
-def test_a_trial_that_is_done_is_never_replaced(path: Path, second: Any) -> None:
-    trial = make_trial()
+def test_an_overview_sums_all_trials(path: Path) -> None:
     with Store.create(path) as store:
-        store.append(trial, make_record())
-        before = list(store.rows())
-        store.append(trial, second)
-        assert list(store.rows()) == before
-        assert store.outcomes() == {trial.key: make_outcome()}
-        assert store.trace(trial.key) == make_record().trace
-
-
-def test_what_an_append_returns_is_what_is_stored(path: Path) -> None:
-    trial = make_trial()
-    with Store.create(path) as store:
-        store.append(trial, make_record())
-        assert store.append(trial, make_record(make_failure())) == store.outcomes()[trial.key]
+        assert store.overview() == (0, 0, "", "", 0.0, 0.0, [], [])
+        store.append(make_trial(1), make_record(make_outcome(cpu=2.0), started="2026-01-01"))
+        other = {"python": "4"}
+        store.append(make_trial(2), make_record(environment=other, host="there", started="2027"))
+        store.append(make_trial(3), make_record(make_failure(), started="2025"))
+        assert store.overview() == (
+            *(3, 1, "2025", "2027", 3.0, 6.0),
+            *([ENVIRONMENT, other], ["here", "there"]),
+        )
 
 
 def test_an_append_that_fails_leaves_nothing(path: Path) -> None:
     with Store.create(path) as store:
-        with pytest.raises(StoreError):
-            store.append(make_trial(1), make_record(peak_memory=None, environment={"new": "1"}))
+        with pytest.raises(TypeError):
+            store.append(make_trial(1), make_record(trace={"best": [object()]}))
         assert len(store) == 0
-        store.append(make_trial(1), make_record(environment={"new": "1"}))
-        (row,) = store.rows()
-        assert row.environment == {"new": "1"}
-
-
-def test_a_store_is_continued(path: Path) -> None:
-    fill(path, range(2))
-    fill(path, range(2, 4))
-    with Store.open(path) as store:
-        assert [row.seed for row in store.rows()] == [0, 1, 2, 3]
-
-
-def test_a_closed_store_is_one_file(path: Path) -> None:
-    fill(path)
+        store.append(make_trial(1), make_record())
+        assert len(store) == 1
     assert [file.name for file in path.parent.iterdir()] == ["study.db"]
-    with Store.open(path):
-        pass
-    assert [file.name for file in path.parent.iterdir()] == ["study.db"]
-
-
-def test_closing_twice_is_harmless(path: Path) -> None:
-    store = Store.create(path)
-    store.close()
-    with Store.create(path):
-        store.close()  # the lock is now that of another driver
-        refuse_driver(path)
-    fill(path)
-
-
-def test_a_name_may_have_any_characters(tmp_path: Path) -> None:
-    path = tmp_path / "a b?c#d%20é.db"
-    fill(path)
-    with Store.open(path) as store:
-        assert len(store) == 3
-
-
-def test_a_store_may_be_named_from_here(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(path.parent)
-    fill(Path("study.db"))
-    with Store.open(Path("study.db")) as store:
-        assert len(store) == 3
+    store.close()  # once more is harmless
 
 
 def refuse_driver(path: Path) -> None:
@@ -245,25 +148,6 @@ def refuse_driver(path: Path) -> None:
     assert str(caught.value) == (
         f"{path}: another process is running a study on this store; wait until it ends"
     )
-
-
-def test_a_second_driver_is_refused_until_the_first_has_ended(path: Path) -> None:
-    with Store.create(path) as store:
-        refuse_driver(path)
-        store.append(make_trial(), make_record())
-        refuse_driver(path)
-    with Store.create(path) as store:
-        assert len(store) == 1
-
-
-def test_a_second_driver_is_refused_by_any_name_of_the_store(path: Path) -> None:
-    folder = path.parent / "folder"
-    folder.mkdir()
-    link = folder / "link.db"
-    with Store.create(path):
-        link.symlink_to(path)
-        refuse_driver(folder / ".." / path.name)
-        refuse_driver(link)
 
 
 KILLED = """
@@ -278,56 +162,37 @@ os._exit(9)
 """
 
 
-def test_a_driver_that_was_killed_does_not_keep_the_next_one_away(path: Path) -> None:
+def test_a_second_driver_is_refused_until_the_first_has_ended_or_was_killed(path: Path) -> None:
+    link = path.parent / "link.db"
+    assert not is_running(path)
+    with Store.create(path):
+        link.symlink_to(path)
+        refuse_driver(path)
+        refuse_driver(link)
+        assert is_running(path)
+    assert not is_running(path)
     run_python(KILLED, path, expected=9)
-    assert {file.name for file in path.parent.iterdir()} >= {"study.db", "study.db-wal"}
+    assert path.with_name("study.db-wal").exists()
+    assert not is_running(path)
     with Store.open(path) as reader:
         assert len(reader) == 1
     with Store.create(path) as store:
-        assert len(store) == 1
         assert store.outcomes() == {make_trial().key: make_outcome()}
 
 
-def test_readers_see_what_is_appended_while_a_driver_writes(path: Path) -> None:
-    with Store.create(path) as driver:
-        with Store.open(path) as reader:
-            assert len(reader) == 0
-            for seed in range(3):
-                driver.append(make_trial(seed), make_record())
-                assert len(reader) == seed + 1
-        with Store.open(path) as reader, Store.open(path) as other:
-            assert reader.outcomes() == other.outcomes() == driver.outcomes()
-        driver.append(make_trial(3), make_record())
-        assert len(driver) == 4
-
-
-def test_a_reader_sees_trials_of_an_environment_that_is_new(path: Path) -> None:
+def test_readers_see_what_is_appended_and_may_freeze_it(path: Path) -> None:
     with Store.create(path) as driver, Store.open(path) as reader:
-        driver.append(make_trial(0), make_record())
-
-        def write_meanwhile(statement: str) -> None:
-            if "FROM trials" in statement and len(driver) == 1:
-                driver.append(make_trial(1), make_record(environment={"harmonium": "9"}))
-
-        reader._connection.set_trace_callback(write_meanwhile)
-        shown = [row.environment["harmonium"] for row in reader.rows()]
-        reader._connection.set_trace_callback(None)
-        assert len(driver) == 2
-        assert shown in (["0.1.0"], ["0.1.0", "9"])
-
-
-def test_a_reader_does_not_write(path: Path) -> None:
-    fill(path)
-    before = path.read_bytes()
-    with Store.open(path) as reader:
-        with pytest.raises(StoreError, match="is read-only; a study has to write its store"):
-            reader.append(make_trial(9), make_record())
+        driver.append(make_trial(1), make_record())
+        assert len(reader) == 1
+        with reader.frozen():
+            assert len(reader) == 1
+            driver.append(make_trial(2), make_record())
+            assert len(reader) == 1
+        assert len(reader) == 2
         with pytest.raises(StoreError, match="is read-only"):
-            reader.note(name="mine")
-    assert path.read_bytes() == before
+            reader.bind({"name": "mine"}, [])
 
 
-# What may be at the path of a store and is none: what it is called, and what it makes.
 def make_text(path: Path) -> None:
     path.write_text("name = 'study'\n" * 100, encoding="utf-8")
 
@@ -338,30 +203,29 @@ def make_foreign(path: Path) -> None:
     connection.close()
 
 
-def make_newer(path: Path) -> None:
+def set_version(path: Path, version: int) -> None:
     fill(path)
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 7")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
 
 
+def make_newer(path: Path) -> None:
+    set_version(path, SCHEMA + 1)
+
+
 def make_older(path: Path) -> None:
-    shutil.copy(SCHEMA_1, path)
-
-
-def make_damaged(path: Path) -> None:
-    fill(path)
-    whole = path.read_bytes()
-    path.write_bytes(b"garbage!" + whole[8:])
+    set_version(path, 3)
 
 
 WRONG = {
     make_text: "is not an SQLite file, or a damaged one; name another file",
     make_foreign: "this SQLite file is not the store of a study",
-    make_newer: "written by a newer harmonium (schema 7; this one reads 3); update harmonium",
-    make_older: "written by an older harmonium (schema 1; this one reads 3); run the study again "
-    "with a new store",
-    make_damaged: "is not an SQLite file, or a damaged one; name another file",
+    make_newer: f"written by a newer harmonium (schema {SCHEMA + 1}; this one reads {SCHEMA}); "
+    "update harmonium",
+    make_older: f"written by an older harmonium (schema 3; this one reads {SCHEMA}); run the study "
+    "again with a new store",
+    Path.mkdir: "is a folder; expected the file of a store",
 }
 
 
@@ -369,75 +233,29 @@ WRONG = {
 @pytest.mark.parametrize("make", WRONG, ids=lambda make: make.__name__)
 def test_other_files_are_refused_and_not_changed(path: Path, make: Any, how: Any) -> None:
     make(path)
-    before = path.read_bytes()
+    before = path.read_bytes() if path.is_file() else None
     with pytest.raises(StoreError) as caught:
         how(path)
     assert str(caught.value) == f"{path}: {WRONG[make]}"
-    assert path.read_bytes() == before
-    assert [file.name for file in path.parent.iterdir()] == ["study.db"]
+    assert before is None or path.read_bytes() == before
 
 
-def test_an_empty_file_becomes_a_store(path: Path) -> None:
-    path.touch()
-    with pytest.raises(StoreError, match="this SQLite file is not the store of a study"):
+def test_a_file_that_is_not_there_is_not_opened_and_its_folder_not_made(path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no such file; expected the store of a study$"):
         Store.open(path)
-    fill(path)
-    with Store.open(path) as store:
-        assert len(store) == 3
+    with pytest.raises(StoreError, match=r"cannot be opened; expected a file in an existing"):
+        Store.create(path.parent / "nowhere" / "study.db")
+    assert not list(path.parent.iterdir())
 
 
-def test_a_missing_file_is_not_opened(path: Path) -> None:
-    with pytest.raises(StoreError) as caught:
-        Store.open(path)
-    assert str(caught.value) == f"{path}: there is no such file; expected the store of a study"
-    assert not path.exists()
-
-
-CANNOT_BE_OPENED = "cannot be opened; expected a file in an existing, writable folder"
-
-
-def test_a_store_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "nowhere" / "study.db"
-    with pytest.raises(StoreError) as caught:
-        Store.create(path)
-    assert str(caught.value) == f"{path}: {CANNOT_BE_OPENED}"
-
-
-def test_a_folder_is_no_store(tmp_path: Path) -> None:
-    path = tmp_path / "folder"
-    path.mkdir()
-    with pytest.raises(StoreError) as caught:
-        Store.create(path)
-    assert str(caught.value) == f"{path}: is a folder; expected the file of a store"
-    with pytest.raises(StoreError, match="is a folder; expected the file of a store"):
-        Store.open(path)
-    assert list(tmp_path.iterdir()) == [path], "nothing is left beside it"
-
-
-def test_a_store_locked_by_another_program_is_refused(
+def test_a_store_locked_by_another_program_loses_one_append(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill(path)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    pretend(monkeypatch, timeout=0.0)  # not the seconds it waits for the other to be done
-    with pytest.raises(StoreError) as caught:
-        Store.create(path)
-    assert str(caught.value) == f"{path}: is locked by another program; close it and run again"
-    with Store.open(path) as reader:
-        assert len(reader) == 3
-    other.execute("ROLLBACK")
-    other.close()
-    fill(path, range(3, 4))
-
-
-def test_a_store_locked_in_the_middle_loses_one_append(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pretend(monkeypatch, timeout=0.0)
+    connect: Any = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{**k, "timeout": 0.0}))
     with Store.create(path) as store:
         store.append(make_trial(1), make_record())
-        other = sqlite3.connect(path, isolation_level=None)
+        other = connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StoreError, match="is locked by another program"):
             store.append(make_trial(2), make_record())
@@ -447,71 +265,13 @@ def test_a_store_locked_in_the_middle_loses_one_append(
         assert set(store.outcomes()) == {make_trial(1).key, make_trial(3).key}
 
 
-def test_a_store_that_cannot_be_written_is_refused_at_once(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class ReadOnly(sqlite3.Connection):
-        def __init__(self, name: Path, *rest: Any, **settings: Any) -> None:
-            super().__init__(name, *rest, **settings)
-            if Path(name) == path:
-                self.execute("PRAGMA query_only = ON")
-
-    fill(path)
-    pretend(monkeypatch, factory=ReadOnly)
-    with pytest.raises(StoreError) as caught:
-        Store.create(path)
-    assert str(caught.value) == f"{path}: is read-only; a study has to write its store"
-
-
-READ_ONLY = """
-import ctypes, os, sys
-from pathlib import Path
-from harmonium.studies.store import Store, StoreError
-from tests.studies.made import make_record, make_trial
-
-if os.geteuid() == 0:  # root without capabilities is bound by the modes of its files
-    header, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-    assert ctypes.CDLL(None).capset(header, none) == 0
-
-def try_both():
-    try:
-        Store.create(path)
-    except StoreError as error:
-        print(error)
-    with Store.open(path) as reader:
-        print(len(reader))
-
-path = Path(sys.argv[1])
-with Store.create(path) as store:
-    store.append(make_trial(), make_record())
-path.parent.chmod(0o500)
-try_both()
-path.parent.chmod(0o700)
-path.chmod(0o400)
-try_both()
-"""
-
-
-@pytest.mark.skipif(
-    ROOT and not sys.platform.startswith("linux"), reason="root may write everywhere"
-)
-def test_what_may_not_be_written_can_be_read(path: Path) -> None:
-    assert run_python(READ_ONLY, path).splitlines() == [
-        f"{path}: {CANNOT_BE_OPENED}",
-        "1",
-        f"{path}: is read-only; a study has to write its store",
-        "1",
-    ]
-
-
-def test_readers_without_write_permission_see_what_a_driver_appends(
+def test_a_store_without_write_permission_is_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store.create(path) as driver:
         driver.append(make_trial(1), make_record())
         monkeypatch.setattr(os, "access", lambda *rest, **settings: False)
         with Store.open(path) as reader:
-            assert len(reader) == 1
             driver.append(make_trial(2), make_record())
             assert len(reader) == 2
     with Store.open(path) as reader:
@@ -533,48 +293,32 @@ with Store.create(Path(sys.argv[1])) as store:
         except StoreError as error:
             print(seed, error)
             break
-    try:
-        store.append(make_trial(seed), record)
-    except StoreError:
-        print(len(store))
+    print(len(store))
 """
 
 
 def test_a_full_disk_loses_nothing_that_was_appended(path: Path) -> None:
     pytest.importorskip("resource")
-    first, again = run_python(FULL_DISK, path).splitlines()
+    first, stored = run_python(FULL_DISK, path).splitlines()
     count, _, message = first.partition(" ")
     assert message.startswith(f"{path}: ")
     assert "what is stored is safe" in message
-    assert again == count
+    assert stored == count
     assert int(count) > 5
-    with Store.open(path) as reader:
-        assert [row.seed for row in reader.rows()] == list(range(int(count)))
     assert check_integrity(path) == "ok"
     fill(path, range(int(count), int(count) + 1))
     with Store.open(path) as reader:
-        assert len(reader) == int(count) + 1
-        assert all(len(reader.trace(row.key)["best"]) == 2000 for row in list(reader.rows())[:-1])
+        assert [one.seed for one in reader.records()] == list(range(int(count) + 1))
 
 
-def test_sqlite_s_errors_are_one_line(path: Path) -> None:
-    for code in database.REMEDIES:
-        error = sqlite3.OperationalError("low-level words")
-        error.sqlite_errorcode = code | 0x300  # with an extended code
-        with pytest.raises(StoreError) as caught, database.explain_errors(path):
-            raise error
-        assert str(caught.value) == f"{path}: {database.REMEDIES[code]}"
-    with pytest.raises(StoreError) as caught, database.explain_errors(path):
-        raise sqlite3.OperationalError("low-level words")
-    assert str(caught.value) == f"{path}: low-level words"
+def test_no_output_destroys_a_store(path: Path) -> None:
+    fill(path)
+    check_output(path.with_name("table.csv"), path)
+    for name in ("study.db", "study.db-wal", "../" + path.parent.name + "/study.db"):
+        with pytest.raises(StoreError, match="choose another file"):
+            check_output(path.parent / name, path)
 
 
-def test_a_running_driver_is_detected(path: Path) -> None:
-    assert not is_running(path)
-    with Store.create(path):
-        assert is_running(path)
-        assert is_running(path.parent / ".." / path.parent.name / path.name)
-    assert not is_running(path)
-    run_python(KILLED, path, expected=9)
-    assert path.with_name("study.db-wal").exists()
-    assert not is_running(path)
+def test_stopping_rules_are_part_of_a_case() -> None:
+    assert '"max_generations":100' in make_case().trials()[0].spec
+    assert Stop().max_generations == 100

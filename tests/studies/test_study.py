@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harmonium import BOA, EDA, RBM, UMDA, Stop
-from harmonium.specs import SpecError, find_object, importable
+from harmonium.specs import SpecError, find_object, importable, to_json
 from harmonium.studies import Bisect, Family, Grid, Runs, Study, parse_study
 from harmonium.studies.study import parse_algorithm
 from tests.modules import write_module
@@ -102,15 +102,6 @@ def test_studies_that_differ_are_not_equal(changes: dict[str, Any]) -> None:
     assert replace(TWIN, **changes) != TWIN
 
 
-@pytest.mark.parametrize("plan", [Bisect(start=8), Grid([8, 16]), Runs()], ids=str)
-def test_a_study_is_made_again_from_its_json(plan: Any) -> None:
-    study = make(plan=plan, stop=Stop(max_generations=7))
-    again = Study.from_json(study.to_json())
-    assert again == study
-    assert again.cases == study.cases
-    assert Study.from_json(TWIN.to_json()) == TWIN
-
-
 def test_algorithms_in_a_list_are_named_by_their_label() -> None:
     study = make(algorithms=["umda", EDA(RBM(hidden="n/2")), "eda:model=boa,population=20"])
     assert study.algorithms == {
@@ -125,22 +116,17 @@ def test_numbers_out_of_arrays_are_plain_numbers() -> None:
     study = make(families=[family], seed=np.int64(5), plan=Grid(np.array([8, 16])))  # type: ignore[arg-type]
     twin = make(families=[Family("nk:k=2", [10, 11], 3, 2)], seed=5, plan=Grid([8, 16]))
     assert study == twin
-    assert study.cases[0].seeds == range(5, 8)
+    assert (study.cases[0].seed, study.cases[0].runs) == (5, 3)
 
 
 def test_a_stop_sets_every_rule_and_a_dict_some() -> None:
+    own = {"max_generations": None, "patience": None, "stagnation": 2.0, "confirmations": 50}
     (every,) = make(plan=Runs(), stop=Stop(max_generations=7)).cases
-    assert every.stop == Stop(max_generations=7)
+    assert every.stop == to_json(Stop(max_generations=7))
     (some,) = make(plan=Runs(), stop={"max_evaluations": 100}).cases
-    assert some.stop == Stop(
-        max_generations=None,
-        patience=None,
-        stagnation=2.0,
-        confirmations=50,
-        max_evaluations=100,
-    )
+    assert some.stop == to_json(Stop(**own, max_evaluations=100))  # type: ignore[arg-type]
     (bisected,) = make(stop={"max_evaluations": 100}).cases
-    assert bisected.stop == Stop(max_evaluations=100)
+    assert bisected.stop == to_json(Stop(max_evaluations=100))
 
 
 def test_a_study_without_a_file_is_shown_as_json() -> None:
@@ -220,7 +206,7 @@ def test_a_wrong_study_says_in_one_line_what_is_wrong_and_where(name: str) -> No
         ({"problem": ""}, "family '': problem is ''; expected a text such as 'trap:order=5'"),
         ({"sizes": []}, "family 'onemax': sizes is []; expected a list of integers ≥ 1, all "),
         ({"sizes": [0]}, "family 'onemax': sizes is [0]; expected a list of integers ≥ 1, all "),
-        ({"sizes": [5, 5]}, "family 'onemax': sizes is [5, 5]; expected a list of integers ≥ 1"),
+        ({"sizes": [5, 5]}, "family 'onemax': sizes is (5, 5); expected a list of integers ≥ 1"),
         ({"sizes": 5}, "family 'onemax': sizes is 5; expected a list of integers ≥ 1"),
         ({"runs": 0}, "family 'onemax': runs is 0; expected an integer ≥ 1"),
         ({"runs": True}, "family 'onemax': runs is True; expected an integer ≥ 1"),
@@ -248,7 +234,8 @@ def test_an_algorithm_without_a_population_has_only_runs(plan: Any, tmp_path: Pa
         "algorithm with one, such as eda, or the plan `runs`"
     )
     (case,) = make(algorithms={"ea": f"{name}:OnePlusOne"}, plan=Runs(), folder=tmp_path).cases
-    assert case.stop == Stop(max_generations=None, patience=None, stagnation=2.0, confirmations=50)
+    own = {"max_generations": None, "patience": None, "stagnation": 2.0, "confirmations": 50}
+    assert case.stop == to_json(Stop(**own))  # type: ignore[arg-type]
 
 
 def test_the_state_of_custom_modules_is_not_part_of_a_study(tmp_path: Path) -> None:
@@ -256,7 +243,7 @@ def test_the_state_of_custom_modules_is_not_part_of_a_study(tmp_path: Path) -> N
     study = make(algorithms=[f"{name}:OnePlusOne:rate=2"], plan=Runs(), folder=tmp_path)
     file = tmp_path / f"{name}.py"
     file.write_text(ONE_PLUS_ONE + "# edited\n", encoding="utf-8")
-    again = Study.from_json(study.to_json(), folder=tmp_path)
+    again = make(algorithms=[f"{name}:OnePlusOne:rate=2"], plan=Runs(), folder=tmp_path)
     assert again == study
     ((old,), (new,)) = study.cases, again.cases
     assert old.trials()[0].key != new.trials()[0].key

@@ -64,7 +64,7 @@ def means(row: Row) -> dict[str, float]:
 def test_a_row_of_one_instance_has_the_means_of_its_runs() -> None:
     row = only([walk(make_case(Bisect(start=8)), {8: SOLVED})])
     assert (row.family, row.size, row.name, row.given) == ("onemax", 20, "umda", None)
-    assert (row.problem, row.state, row.reason) == (OneMax(20), "done", "")
+    assert (row.problem, row.state, row.reason) == (OneMax(20).to_dict(), "done", "")
     assert (row.instances, row.instances_done, row.runs, row.solved) == (1, 1, 3, 3)
     assert means(row) == pytest.approx(
         {
@@ -115,7 +115,7 @@ def test_a_row_of_several_instances_has_the_mean_of_their_means() -> None:
     assert mean_alone(row, "population") == 12
     assert row.brackets.tolist() == [0.25, 0.125]
     assert not row.bounded  # the first is not
-    assert row.problem == NK(20, 2, instance=0)
+    assert row.problem == NK(20, 2, instance=0).to_dict()
 
 
 def mean_alone(row: Row, metric: Metric) -> float:

@@ -40,7 +40,7 @@ def test_a_walk_finds_what_its_plan_does_and_counts_every_run(name: str) -> None
     assert walk.found == story.found
     seen = [outcome for attempt in story.seen for outcome in attempt]
     assert walk.runs == len(seen) == count == len(outcomes)
-    assert walk.evaluations == sum(outcome.figures.evaluations for outcome in seen)
+    assert walk.evaluations == sum(outcome.evaluations for outcome in seen)
     done = sum(outcome.status == "done" for outcome in seen)
     assert walk.cpu_seconds == pytest.approx(1.0 * done)
 
@@ -123,7 +123,7 @@ def test_states_of_a_walk() -> None:
     trials = case.trials(16)
     outcomes: dict[str, Outcome] = {}
     walk = Walk(case, outcomes)
-    assert (walk.state, walk.wanted()) == ("waiting", [])
+    assert (walk.state, walk.wanted()) == ("waiting", trials)
     assert not walk.advance()
     assert (walk.state, walk.wanted()) == ("waiting", list(trials))
     outcomes[trials[0].key] = make_outcome()

@@ -1,5 +1,6 @@
 """Hand-made outcomes for plans, and plans followed to their end without any run."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -46,7 +47,7 @@ def tell(plan: Plan, world: World, case: Case | None = None) -> Story:
 
 
 def size_of(trial: Trial) -> int:
-    population = trial.algorithm.to_dict()["population"]
+    population = json.loads(trial.algorithm)["population"]
     assert isinstance(population, int)
     return population
 

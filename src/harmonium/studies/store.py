@@ -321,7 +321,10 @@ class Store:
 
     def version(self) -> str:
         """Return a text that changes whenever trials or the study change."""
-        [numbers] = self._select("SELECT count(*), max(started), total(wall_seconds) FROM trials")
+        [numbers] = self._select(
+            "SELECT count(*), total(status = 'failed'), max(started), total(wall_seconds) "
+            "FROM trials"
+        )
         whole = msgspec.json.encode([*numbers, self.describe()], order="sorted")
         return f"{numbers[0]}-{zlib.crc32(whole):08x}"
 
