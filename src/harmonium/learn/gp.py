@@ -33,15 +33,7 @@ def _solve(factor: Numbers, right: Numbers, transposed: bool = False) -> Numbers
 
 
 class Surrogate:
-    """What rows tell of the tables of a function.
-
-    Parameters
-    ----------
-    sizes : array of int
-        Number of values of each variable.
-    pairs : list of pairs
-        The pairs of variables that interact, the lower number first.
-    """
+    """What rows tell of the tables of a function: of each variable, and of pairs that interact."""
 
     def __init__(self, sizes: Integers, pairs: list[Pair]) -> None:
         self.sizes, self.pairs = sizes, pairs

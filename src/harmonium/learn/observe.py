@@ -5,6 +5,7 @@ only if the two interact.
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,44 +58,26 @@ class Rows:
         self.count += len(bits)
 
 
+class Measured(NamedTuple):
+    """Effects, and where they were measured."""
+
+    rows: Bits
+    """The rows: (count, length)."""
+    which: Integers
+    """The bits: (count,)."""
+    values: Numbers
+    """The effects: (count,)."""
+
+
 @dataclass
 class Effects:
     """Measured effects, in the order in which they came."""
 
     length: int
     """Number of bits."""
-    _rows: Bits = field(init=False)
-    _which: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    _values: Numbers = field(default_factory=lambda: np.empty(0))
+    _pieces: list[Measured] = field(default_factory=list)
     _pending: list[tuple[Bits, Bits, Numbers]] = field(default_factory=list)
     """Changes that were added and not looked at yet: they come in small pieces."""
-
-    def __post_init__(self) -> None:
-        if not hasattr(self, "_rows"):  # it has them if it was saved
-            self._rows = np.empty((0, self.length), dtype=np.uint8)
-
-    @property
-    def count(self) -> int:
-        """Number of effects."""
-        return len(self.which)
-
-    @property
-    def rows(self) -> Bits:
-        """The rows in which they were measured: (count, length)."""
-        self._look()
-        return self._rows
-
-    @property
-    def values(self) -> Numbers:
-        """The effects: (count,)."""
-        self._look()
-        return self._values
-
-    @property
-    def which(self) -> Integers:
-        """The bits whose effect was measured: (count,)."""
-        self._look()
-        return self._which
 
     def add(self, before: Bits, after: Bits, changes: Numbers) -> None:
         """Add rows before and after a change, and the changes of the fitness.
@@ -104,35 +87,38 @@ class Effects:
         """
         self._pending.append((before, after, changes))
 
-    def _look(self) -> None:
-        """Take over the effects among the pending changes."""
-        if not self._pending:
-            return
-        before, after, changes = map(np.concatenate, zip(*self._pending, strict=True))
-        self._pending = []
-        flipped = before ^ after
-        single = np.count_nonzero(flipped, axis=1) == 1
-        rows, which = before[single], flipped[single].argmax(axis=1)
-        signs = 1.0 - 2.0 * rows[np.arange(len(rows)), which]
-        self._rows = np.concatenate([self._rows, rows])
-        self._which = np.concatenate([self._which, which])
-        self._values = np.concatenate([self._values, changes[single] * signs])
+    def read(self) -> Measured:
+        """Return all effects."""
+        if self._pending:
+            before, after, changes = map(np.concatenate, zip(*self._pending, strict=True))
+            flipped = before ^ after
+            single = np.count_nonzero(flipped, axis=1) == 1
+            rows, which = before[single], flipped[single].argmax(axis=1)
+            signs = 1.0 - 2.0 * rows[np.arange(len(rows)), which]
+            self._pieces.append(Measured(rows, which, changes[single] * signs))
+            self._pending = []
+        if len(self._pieces) != 1:
+            none = Measured(np.empty((0, self.length), np.uint8), np.empty(0, int), np.empty(0))
+            parts = zip(*(none, *self._pieces), strict=True)
+            self._pieces = [Measured(*map(np.concatenate, parts))]
+        return self._pieces[0]
 
     def count_distinct(self, tolerance: float) -> float:
         """Return the share of bits whose first effect differs from those of all other bits.
 
         Bits without an effect do not count.
         """
-        _, first = np.unique(self.which, return_index=True)
-        sizes = np.sort(np.abs(self.values[first]))
+        _, which, values = self.read()
+        sizes = np.sort(np.abs(values[np.unique(which, return_index=True)[1]]))
         sizes = sizes[sizes > tolerance]
         return (1 + int((np.diff(sizes) > tolerance).sum())) / max(1, len(sizes))
 
     def find_constant(self, tolerance: float) -> NDArray[np.bool_]:
         """Return which bits had the same effect at first and at last: (length,)."""
         first, last = np.full(self.length, np.nan), np.full(self.length, np.nan)
-        last[self.which] = self.values  # of several values the last is kept
-        first[self.which[::-1]] = self.values[::-1]
+        _, which, values = self.read()
+        last[which] = values  # of several values the last is kept
+        first[which[::-1]] = values[::-1]
         return np.asarray(np.abs(last - first) <= tolerance)
 
     def estimate_share(self, tolerance: float) -> tuple[float, int]:
@@ -141,8 +127,9 @@ class Effects:
         Of two effects of the same bit, one after the other, with one to four other bits changed in
         between, the second differs if one of those interacts with the bit.
         """
-        order = np.argsort(self.which, kind="stable")
-        which, rows, values = self.which[order], self.rows[order], self.values[order]
+        measured = self.read()
+        order = np.argsort(measured.which, kind="stable")
+        rows, which, values = (part[order] for part in measured)
         rows[np.arange(len(rows)), which] = 0  # the bit itself does not count
         changed = (rows[1:] != rows[:-1]).sum(axis=1)
         chosen = (which[1:] == which[:-1]) & (changed >= 1) & (changed <= 4)

@@ -70,9 +70,9 @@ class PairFit(NamedTuple):
 
 def make_design(effects: Effects) -> Design:
     """Sort effects by bit."""
-    which, rows, values, length = effects.which, effects.rows, effects.values, effects.length
+    rows, which, values = effects.read()
     order = np.argsort(which, kind="stable")
-    first = np.searchsorted(which[order], np.arange(length + 1))
+    first = np.searchsorted(which[order], np.arange(effects.length + 1))
     signs = rows[order].astype(np.float32) * 2 - 1
     signs[np.arange(len(order)), which[order]] = 0.0
     return Design(signs, first, values[order] / 2)

@@ -367,10 +367,10 @@ class Scout:
     def _decide_whether_to_ask(self) -> Stage:
         """Ask for rows if few bits interact, as far as a search has shown by its climbs."""
         state = self.state
-        if state.effects.count < state.next_estimate:
+        if len(state.effects.read().values) < state.next_estimate:
             return "watch"
         state.share, observed = state.effects.estimate_share(self.tolerance)
-        state.next_estimate = state.effects.count + MIN_OBSERVED - observed
+        state.next_estimate = len(state.effects.read().values) + MIN_OBSERVED - observed
         if observed < MIN_OBSERVED:
             return "watch"
         return "order" if state.share <= MAX_SHARE else "done"
@@ -443,7 +443,7 @@ class Scout:
         unknown = np.count_nonzero(fit.pairs) // 2 + len(self.free)
         wrong = np.abs(predict(design, *fit) - design.half).max() > self.tolerance
         function = make_polynomial(fit, seen)
-        if not wrong and 2 * unknown <= effects.count and self._predicts_all(function):
+        if not wrong and 2 * unknown <= len(design.half) and self._predicts_all(function):
             walk.promising = True
         elif walk.passes >= walk.last_pass:
             return "done"

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +31,6 @@ def eliminate(
     """Return values with the highest sum, or none if too many variables depend on each other.
 
     One variable after the other is replaced by its best value, given those that it depends on.
-
-    Parameters
-    ----------
-    tables : dict
-        What is maximised.
-    sizes : array of int
-        Number of values of each variable.
-    fixed : mapping, optional
-        Variables that must have a value.
     """
     fixed = fixed or {}
     left = [_fix(variables, table, fixed) for variables, table in tables.items()]
@@ -120,19 +110,6 @@ def climb(tables: Tables, sizes: Integers, rng: np.random.Generator) -> Integers
     return best
 
 
-class _Terms(NamedTuple):
-    """Terms in the form that the kernel needs."""
-
-    bits: Integers
-    starts: Integers
-    """The bits of term t are bits[starts[t] : starts[t + 1]]."""
-    owners: Integers
-    """The term of each of the bits."""
-    readers: Integers
-    first: Integers
-    """The terms with bit b are readers[first[b] : first[b + 1]]."""
-
-
 def anneal(
     function: Polynomial,
     free: NDArray[np.bool_],
@@ -146,25 +123,17 @@ def anneal(
     Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). Flipping a bit changes only the terms
     that have it, so a step costs as little as the bit has terms.
 
-    Parameters
-    ----------
-    function : Polynomial
-        What is maximised.
-    free : array of bool, shape (length,)
-        Bits that may change.
-    start : Bits
-        A row with the values of all other bits: (length,).
-    rng : numpy.random.Generator
-        Source of randomness.
-    confirmed : int
-        Descents that must end at the best value.
-    max_steps : int
-        Limit of all descents, in steps: the flip of a bit counts as many as it changes.
+    It ends when so many descents were confirmed, or after so many steps: the flip of a bit counts
+    as many as it changes. Bits that are not free stay as they are at the start.
     """
-    terms, values = _list_terms(function), function.flat[2]
-    squares = np.bincount(terms.bits, values[terms.owners] ** 2, function.length)
+    bits, starts, values = function.flat
+    owners = np.repeat(np.arange(len(values)), np.diff(starts))  # the term of each of the bits
+    order = np.argsort(bits, kind="stable")
+    # The terms with bit b are readers[first[b] : first[b + 1]].
+    readers, first = owners[order], np.searchsorted(bits[order], np.arange(function.length + 1))
+    squares = np.bincount(bits, values[owners] ** 2, function.length)
     typical = float(np.sqrt(squares[free].mean()))
-    cost = max(1.0, len(terms.bits) / max(1, int(free.sum())))
+    cost = max(1.0, len(bits) / max(1, int(free.sum())))
     margin = 1e-9 * (1.0 + float(np.abs(values).sum()))
     best, highest, confirmations, steps = start.copy(), -np.inf, 0, 0.0
     places = np.flatnonzero(free)
@@ -177,7 +146,12 @@ def anneal(
         row = start.copy()
         row[places] = rng.integers(0, 2, len(places), dtype=np.uint8)
         seed = rng.integers(0, 2**64, dtype=np.uint64)
-        value = _descend(row, terms, values, places, sweeps, typical, seed)
+        zeros = np.bincount(owners, 1 - row[bits], len(values))
+        products = np.where(zeros % 2 == 1, -values, values)
+        gains = np.bincount(bits, products[owners], len(row)).astype(np.float64)
+        terms = (bits, starts, readers, first, products, gains)
+        falling = HOT * typical * (COLD / HOT) ** (np.arange(sweeps) / max(1, sweeps - 1))
+        value = _cool(row, float(products.sum()), *terms, places, falling, seed)
         steps += sweeps * (len(places) + 0.2 * len(places) * cost)
         if value > highest + margin:
             best, highest, confirmations = row, value, 1
@@ -186,40 +160,9 @@ def anneal(
     return best, confirmations >= confirmed
 
 
-def _list_terms(function: Polynomial) -> _Terms:
-    bits, starts, values = function.flat
-    owners = np.repeat(np.arange(len(values)), np.diff(starts))
-    order = np.argsort(bits, kind="stable")
-    first = np.searchsorted(bits[order], np.arange(function.length + 1))
-    return _Terms(bits, starts, owners, owners[order], first)
-
-
-def _descend(
-    row: Bits,
-    terms: _Terms,
-    values: Numbers,
-    places: Integers,
-    sweeps: int,
-    typical: float,
-    seed: np.uint64,
-) -> float:
-    """Cool down; leave the best row in `row` and return its value."""
-    zeros = np.bincount(terms.owners, 1 - row[terms.bits], len(values))
-    products = np.where(zeros % 2 == 1, -values, values)
-    gains = np.bincount(terms.bits, products[terms.owners], len(row)).astype(np.float64)
-    value = float(products.sum())
-    arrays = (terms.bits, terms.starts, terms.readers, terms.first, products, gains, places)
-    temperatures = HOT * typical * (COLD / HOT) ** (np.arange(sweeps) / max(1, sweeps - 1))
-    best = row.copy()
-    highest: float = _cool(row, best, value, *arrays, temperatures, seed)
-    row[:] = best
-    return highest
-
-
 @jit
 def _cool(
     row: Bits,
-    best: Bits,
     value: float,
     bits: Integers,
     starts: Integers,
@@ -231,12 +174,12 @@ def _cool(
     temperatures: Numbers,
     seed: np.uint64,
 ) -> float:
-    """Flip bits at falling temperatures; leave the best row in `best` and return its value.
+    """Flip bits at falling temperatures; leave the best row in `row` and return its value.
 
     `products` has the value of each term, `gains` the sum of the terms with each bit: flipping a
     bit loses twice that sum.
     """
-    highest = value
+    highest, best = value, row.copy()
     for temperature in temperatures:
         for bit in places:
             loss = 2.0 * gains[bit]
@@ -261,4 +204,6 @@ def _cool(
                 highest = value
                 for place in range(len(row)):
                     best[place] = row[place]
+    for place in range(len(row)):
+        row[place] = best[place]
     return highest

@@ -41,13 +41,6 @@ class TermFit:
     """A fit of all terms that interactions allow, until they predict other rows.
 
     It has no state of its own: the normal equations follow from the rows.
-
-    Parameters
-    ----------
-    neighbors : array of bool
-        Pairs of bits that interact: (length, length).
-    free : array of bool
-        The bits that are not fixed: (length,).
     """
 
     def __init__(self, neighbors: NDArray[np.bool_], free: NDArray[np.bool_]) -> None:
@@ -189,13 +182,7 @@ def _sum_signed(words: NDArray[np.uint64], values: Fitness) -> Numbers:
 
 
 def factorize(matrix: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the Cholesky factor of a matrix, a lower triangle; look at the clock meanwhile.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrix is not positive definite.
-    """
+    """Return the Cholesky factor of a matrix, a lower triangle; look at the clock meanwhile."""
     lower = np.zeros_like(matrix)
     for start in range(0, len(matrix), COLUMNS):
         check_time()
