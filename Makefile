@@ -1,7 +1,7 @@
 # harmonium: every target makes .venv and installs what it needs by itself.
 PYTHON ?= python3
 BIN := .venv/bin
-SITE := docs/_build docs/gallery docs/reference docs/tutorials docs/sg_execution_times.rst
+SITE := docs/_build docs/gallery docs/api docs/tutorials docs/sg_execution_times.rst
 
 .DEFAULT_GOAL := help
 .PHONY: help install test coverage torture docs check format study clean
@@ -23,11 +23,11 @@ coverage: .venv/.dev ## which lines of the package the quick tests run, in perce
 	$(BIN)/coverage report
 
 docs: .venv/.dev ## the documentation site: docs/_build/html/index.html
-	rm -rf docs/reference
+	rm -rf docs/api
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-torture: .venv/.dev ## attacks on studies and searches for ten minutes; docs/guarantees.md
+torture: .venv/.dev ## attacks on studies and searches for ten minutes; docs/development/guarantees.md
 	$(BIN)/python -m tests.torture --minutes 10
 
 check: .venv/.dev ## lint, format and types

@@ -1,6 +1,6 @@
 """The shape of the package: imports in one direction, short functions, no tests of types.
 
-docs/design.md says why. Everything is read from the source, nothing is imported.
+docs/development/design.md says why. Everything is read from the source, nothing is imported.
 """
 
 import ast

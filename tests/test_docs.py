@@ -18,14 +18,18 @@ from tests.pages import (
 )
 
 GUIDES = sorted((ROOT / "docs" / "howto").glob("*.md"))
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+FOLDERS = ("reference", "research", "development")
+DOCS = [
+    *sorted((ROOT / "docs").glob("*.md")),
+    *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
+]
 PAGES = [*DOCS, *GUIDES, *sorted(ROOT.glob("*.md"))]
 EXECUTABLE = [ROOT / "README.md", *(page for page in DOCS if is_executable(page))]
 # Pages that share a process, which takes two seconds to start, and a folder: README and the page
 # about reports run the same study, which is then run once.
 TOGETHER = [
     ["README", "report"],
-    ["index", "performance", "practice", "results", "start", "structure"],
+    ["performance", "practice", "results", "structure"],
     ["algorithms", "models"],
 ]
 WITH_STUDIES = [
@@ -33,9 +37,7 @@ WITH_STUDIES = [
 ]
 
 MAX_COLUMNS = 100
-GENERATED = tuple(
-    f"{up}{name}/" for up in ("", "../") for name in ("gallery", "reference", "tutorials")
-)
+GENERATED = tuple(f"{up}{name}/" for up in ("", "../") for name in ("gallery", "api", "tutorials"))
 """Folders of pages that Sphinx writes; it checks the links to them."""
 
 

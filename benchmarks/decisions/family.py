@@ -1,4 +1,4 @@
-"""Fill the tables of docs/family.md and draw docs/family.svg, from studies/family.toml.
+"""Fill the tables of docs/research/family.md and draw its figure, from studies/family.toml.
 
     harmonium study run studies/family.toml --store family.db     # resumable
     python -m benchmarks.decisions.family --store family.db       # export, then fill
@@ -24,7 +24,7 @@ from harmonium.environment import describe_environment
 from harmonium.reports.theme import style_algorithms
 from harmonium.studies import read_study
 
-PAGE = ROOT / "docs" / "family.md"
+PAGE = ROOT / "docs" / "research" / "family.md"
 FAMILIES = {
     "onemax": "Onemax",
     "trap:order=5": "5-traps",

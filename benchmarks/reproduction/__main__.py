@@ -1,4 +1,4 @@
-"""Fill the tables and figures of docs/reproduction.md from results/; the text is written by hand.
+"""Fill the tables and figures of docs/research/reproduction.md, whose text is written by hand.
 
     harmonium study run studies/reproduction.toml --store reproduction.db     # hours; resumable
     python -m benchmarks.reproduction --store reproduction.db                 # merge, then fill
@@ -31,7 +31,7 @@ from benchmarks.reproduction.points import (
     read_summary,
 )
 
-PAGE = RESULTS.parent / "docs" / "reproduction.md"
+PAGE = RESULTS.parent / "docs" / "research" / "reproduction.md"
 
 
 def write_settings(pairs: Sequence[Pair]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Measure how much a bisection differs from one seed to the next: docs/reproduction.md.
+"""Measure how much a bisection differs from one seed to the next: docs/research/reproduction.md.
 
     python -m benchmarks.reproduction.bisections   # four CPU minutes; writes results/bisections.csv
 

@@ -1,4 +1,4 @@
-"""The figures of docs/reproduction.md: costs against size, the paper's points and ours.
+"""The figures of docs/research/reproduction.md: costs against size, the paper's points and ours.
 
 Colours and shapes are those of the reports; the paper's points are hollow.
 """
@@ -24,7 +24,7 @@ from harmonium.reports.growth import Curve, Panel, Spot, draw_growth
 from harmonium.reports.theme import style_algorithms
 from harmonium.reports.words import write_power
 
-FIGURES = Path(__file__).parents[2] / "docs" / "reproduction"
+FIGURES = Path(__file__).parents[2] / "docs" / "research" / "reproduction"
 
 
 AXES = {"evaluations": ("evaluations to the optimum", "~s"), "cpu": ("CPU seconds", ",~r")}

@@ -1,4 +1,4 @@
-"""What docs/reproduction.md is made of: the tables of results/ and the paper's points."""
+"""What docs/research/reproduction.md is made of: the tables of results/ and the paper's points."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

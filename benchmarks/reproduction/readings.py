@@ -1,4 +1,4 @@
-"""Export studies of single questions for docs/reproduction.md.
+"""Export studies of single questions for docs/research/reproduction.md.
 
     harmonium study run studies/readings.toml --store readings.db
     python -m benchmarks.reproduction.readings readings.db

@@ -1,1 +1,1 @@
-"""Ratios of our speed to that of peers, measured in one run on one core; docs/performance.md."""
+"""Ratios of our speed to that of peers: docs/development/performance.md."""

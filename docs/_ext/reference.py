@@ -104,7 +104,7 @@ def write_index(app: Sphinx, config: object) -> None:
         lines = [*title, "   :nosignatures:", "   :toctree: generated", ""]
         names = (path.removeprefix("harmonium.") for path in paths)
         parts.append("\n".join([*lines, *(f"   {name}" for name in names), ""]))
-    file = Path(app.srcdir) / "reference" / "index.rst"
+    file = Path(app.srcdir) / "api" / "index.rst"
     file.parent.mkdir(exist_ok=True)
     text = "\n".join(parts)
     if not file.exists() or file.read_text("utf-8") != text:

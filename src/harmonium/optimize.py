@@ -117,7 +117,7 @@ def maximize(
         Stop after so many rows that the search asks for, served from the cache or not.
     max_seconds : float, optional
         Stop after this time. No evaluation is begun later, and none is waited for on an executor;
-        what has arrived counts. docs/guarantees.md has the details.
+        what has arrived counts. docs/development/guarantees.md has the details.
     stagnation : float, optional
         Stop after this many evaluations without improvement, as a multiple of the evaluations
         needed to reach the best. By default 2 if no population is given.

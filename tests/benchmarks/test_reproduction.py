@@ -39,7 +39,7 @@ def test_ratios_are_ours_divided_by_the_paper() -> None:
 
 def test_figures_have_the_points_of_both() -> None:
     named = re.findall(r"\((reproduction/[\w-]+\.svg)\)", PAGE.read_text("utf-8"))
-    drawn = sorted((ROOT / "docs" / "reproduction").glob("*.svg"))
+    drawn = sorted((ROOT / "docs" / "research" / "reproduction").glob("*.svg"))
     assert sorted(named) == [f"reproduction/{path.name}" for path in drawn]
     panel = figures.trace_family("trap4", "cpu", points.read_summary(), points.read_laws())
     assert [curve.algorithm for curve in panel.curves] == ["rbm-paper", "boa"]

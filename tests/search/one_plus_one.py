@@ -1,4 +1,4 @@
-"""Custom algorithms: the (1+1) EA of docs/algorithms.md, and the same with a `Snapshot`."""
+"""Custom algorithms: the (1+1) EA of docs/research/algorithms.md, and the same with a `Snapshot`."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ from msgspec import Meta
 from harmonium import Algorithm, Search, Snapshot, Space
 from harmonium.arrays import Bits, Fitness
 
-PAGE = Path(__file__).parents[2] / "docs" / "algorithms.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "algorithms.md"
 BLOCK = re.compile(r"^```python\n(# one_plus_one.py\n.*?)^```", re.M | re.S)
 
 

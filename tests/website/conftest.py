@@ -12,7 +12,7 @@ import pytest
 from tests.pages import ROOT
 
 SOURCES = ("docs", "examples", "tutorials", "CHANGELOG.md")
-GENERATED = shutil.ignore_patterns("_build", "gallery", "reference", "__pycache__", "*.db")
+GENERATED = shutil.ignore_patterns("_build", "gallery", "api", "__pycache__", "*.db")
 
 
 @pytest.fixture(scope="session")

@@ -22,12 +22,11 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SECTIONS = (
     "Get started",
     "Optimise your function",
+    "Reference",
     "Research",
     "Examples",
     "API reference",
-    "Design",
-    "Guarantees",
-    "Changelog",
+    "Development",
 )
 SELF_MADE = ("genindex.html", "search.html", "py-modindex.html")
 """Pages that Sphinx makes of nothing that we write."""

@@ -193,7 +193,7 @@ class RBM(Model):
 
 @dataclass(frozen=True)
 class PaperRBM(RBM):
-    """The RBM of the paper; docs/paper.md explains what the paper leaves open.
+    """The RBM of the paper; docs/research/paper.md explains what the paper leaves open.
 
     Examples
     --------

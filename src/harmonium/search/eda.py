@@ -192,7 +192,7 @@ class Incremental(Algorithm):
 
 @dataclass(frozen=True)
 class PaperTree(Incremental):
-    """The dependency-tree algorithm of the paper's journal version; see docs/paper.md.
+    """The dependency-tree algorithm of the paper's journal version; see docs/research/paper.md.
 
     Pair counts of Baluja and Davies (1997): all start at the prior, decay in each generation, and
     the best rows are added to them.
