@@ -1,4 +1,4 @@
-"""Custom algorithms: the (1+1) EA of docs/research/algorithms.md, and the same with a `Snapshot`."""
+"""Custom algorithms: the (1+1) EA of docs/research/algorithms.md, also with a `Snapshot`."""
 
 import re
 import sys
