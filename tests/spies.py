@@ -10,7 +10,7 @@ import numpy as np
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.models import UMDA, Fitted, Model
-from harmonium.models.umda import FittedUMDA
+from harmonium.models.marginals import FittedUMDA
 
 
 @dataclass(frozen=True)

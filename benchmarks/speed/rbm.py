@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.models.kernels import rbm as kernels
-from harmonium.models.kernels.layers import Floats
-from harmonium.models.kernels.rbm import Machine, Rule
+from harmonium.models import rbm as kernels
+from harmonium.models.neural import Floats, Machine, Part
+from harmonium.models.rbm import Rule
 
 from .measure import Action, Measurement, Modules, Size, repeat, time_in_turns
 
@@ -108,9 +108,7 @@ def train_ours(rows: Floats, machine: Machine) -> Action:
     order = make_order(rows)
     last = Machine(*(np.zeros_like(part) for part in machine))
     connected = np.ones_like(machine.W)
-    scratch = kernels.make_scratch(BATCH, *machine.W.shape)
     rule = Rule(
-        batch=BATCH,
         steps=1,
         rate=np.float32(RATE),
         bias_rate=np.float32(RATE),
@@ -121,9 +119,9 @@ def train_ours(rows: Floats, machine: Machine) -> Action:
         sampled=True,
     )
     no_chains = rows[:0]
-    return lambda: kernels.train_epoch(
-        rows, order, machine, last, connected, no_chains, rule, scratch, _KEY, 0
-    )
+    batches = -(-len(rows) // BATCH)
+    part = Part(order, batches, 0, batches, _KEY, 0)
+    return lambda: kernels.train_batches(part, rows, machine, last, connected, no_chains, rule)
 
 
 def fit_sklearn(rbm: Any, rows: NDArray[Any], hidden: int, epochs: int) -> Action:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from harmonium import BOA, RBM, UMDA
 from harmonium.arrays import Bits
 from harmonium.models import read_facts, read_interactions, read_linkage, read_weights
-from harmonium.models.kernels.rbm import Machine
-from harmonium.models.neural import CONTEXTS, DOUBLED_ODDS
+from harmonium.models.base import DOUBLED_ODDS
+from harmonium.models.neural import CONTEXTS, Machine
 from harmonium.models.rbm import FittedRBM
 from tests.rows import every_row, random_rows
 

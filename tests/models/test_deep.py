@@ -9,10 +9,8 @@ from scipy.special import expit
 
 from harmonium.arrays import Bits
 from harmonium.models import DBM, DBN, RBM
-from harmonium.models.dbm import FittedDBM
-from harmonium.models.dbn import FittedDBN
-from harmonium.models.kernels.layers import Floats, activate
-from harmonium.models.kernels.rbm import Machine
+from harmonium.models.deep import FittedDBM, FittedDBN
+from harmonium.models.neural import Floats, Machine, activate
 from harmonium.models.rbm import FittedRBM
 from tests.rows import every_row, random_rows
 
@@ -101,12 +99,13 @@ def test_linkage_of_a_dbn_has_the_bits_of_its_upper_units() -> None:
 def make_dbm(steps: int = 50) -> FittedDBM:
     W = normal(BITS + UPPER, MIDDLE, seed=20)
     machine = Machine(W, normal(BITS + UPPER, seed=21), normal(MIDDLE, seed=22))
-    return FittedDBM(machine, random_rows(50, BITS + UPPER, seed=23), BITS, steps)
+    parents = random_rows(50, BITS + UPPER, seed=23)
+    return FittedDBM(FittedRBM(machine, parents, steps, True, {}), BITS)
 
 
 def enumerate_dbm(fitted: FittedDBM) -> Matrix:
     """P(v, h1, h2) by enumeration of -E = v·W1·h1 + h1·W2·h2 + a·v + b·h1 + c·h2."""
-    W, biases, b = (part.astype(np.float64) for part in fitted.machine)
+    W, biases, b = (part.astype(np.float64) for part in fitted.rbm.machine)
     W1, W2 = W[:BITS], W[BITS:].T
     a, c = biases[:BITS], biases[BITS:]
     V, H1, H2 = (every_row(units).astype(float) for units in (BITS, MIDDLE, UPPER))
@@ -124,7 +123,7 @@ def test_conditionals_of_a_dbm_match_enumeration() -> None:
     fitted = make_dbm()
     joint = enumerate_dbm(fitted)
     V, H1, H2 = (every_row(units) for units in (BITS, MIDDLE, UPPER))
-    W, biases, b = fitted.machine
+    W, biases, b = fitted.rbm.machine
     middle = (V @ W[:BITS])[:, None] + (H2 @ W[BITS:])[None]
     middle = np.ascontiguousarray(middle.reshape(-1, MIDDLE), dtype=np.float32)
     activate(middle, b, ONE)
@@ -155,7 +154,7 @@ def test_upper_units_are_drawn_given_the_bits() -> None:
     row = every_row(BITS)[6]
     states = np.zeros((COUNT, BITS + UPPER), np.float32)
     states[:, :BITS] = row
-    DBM(inference_steps=30)._infer(states, BITS, fitted.machine, rng(25))
+    DBM(inference_steps=30)._infer(states, BITS, fitted.rbm.machine, rng(25))
     assert (states[:, :BITS] == row).all()
     assert chi_squared(states[:, BITS:].astype(np.uint8), expected) < five_deviations(4)
 
@@ -166,17 +165,17 @@ def test_the_first_dbm_starts_from_a_dbn() -> None:
     still = DBM(hidden="n/2", rate=0.0, connections="all")
     fitted = still.fit(parents, rng(27))
     below, above = DBN(hidden="n/2", rate=0.0, connections="all").fit(parents, rng(27)).layers
-    assert fitted.machine.W.shape == (9 + 2, 4)
-    np.testing.assert_array_equal(fitted.machine.W[:9], below.machine.W)
-    np.testing.assert_array_equal(fitted.machine.W[9:], above.machine.W.T)
-    np.testing.assert_array_equal(fitted.machine.b[:9], below.machine.b)
+    assert fitted.rbm.machine.W.shape == (9 + 2, 4)
+    np.testing.assert_array_equal(fitted.rbm.machine.W[:9], below.machine.W)
+    np.testing.assert_array_equal(fitted.rbm.machine.W[9:], above.machine.W.T)
+    np.testing.assert_array_equal(fitted.rbm.machine.b[:9], below.machine.b)
     np.testing.assert_array_equal(fitted.weights(), below.weights())
 
 
 def test_bits_of_different_blocks_share_no_middle_unit() -> None:
     parents = np.repeat(random_rows(500, 2, seed=28), 4, axis=1)
     fitted = DBM(significance=2.0).fit(parents, rng(29))
-    below = fitted.machine.W[:8]
+    below = fitted.rbm.machine.W[:8]
     assert not below[:4, 4:].any()
     assert not below[4:, :4].any()
     assert below[:4, :4].all()

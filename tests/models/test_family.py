@@ -7,8 +7,8 @@ import pytest
 
 from harmonium import BMDA, ECGA, GA, MIMIC, MRF, PBIL, UMDA, Tree
 from harmonium.arrays import Bits
-from harmonium.models.kernels.mrf import pseudo_likelihood
-from tests.models.kernels.test_mrf import enumerate_probabilities, make_field
+from harmonium.models.mrf import pseudo_likelihood
+from tests.models.test_mrf import enumerate_probabilities, make_field
 from tests.rows import every_row, random_rows
 
 

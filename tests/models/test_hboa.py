@@ -1,45 +1,170 @@
-"""hBOA as a model; its kernels have tests of their own."""
+"""The kernels of hBOA against hand counts, exhaustive scoring and enumeration."""
+
+from math import factorial, log2
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-import harmonium as hm
-from harmonium.models import HBOA
+from harmonium.arrays import Bits
+from harmonium.clock import TimeUp, deadline, now
+from harmonium.models import hboa as kernels
 from tests.rows import random_rows
 
-
-def test_the_fit_reports_its_trees() -> None:
-    parents = np.repeat(random_rows(300, 3, seed=1), 2, axis=1)
-    fitted = HBOA().fit(parents, np.random.default_rng(2))
-    pairs = [(0, 1), (2, 3), (4, 5)]
-    assert sorted(tuple(sorted(edge)) for edge in fitted.edges) == pairs
-    assert sorted(fitted.linkage()) == pairs
-    assert fitted.facts == {"edges": 3.0, "leaves": 9.0}
-    interactions = fitted.interactions()
-    assert interactions.directed
-    assert sorted(map(tuple, np.argwhere(interactions.strengths).tolist())) == fitted.edges
+KEY = np.uint64(20260102)
+Members = list[int]
 
 
-def test_dear_leaves_make_small_trees() -> None:
-    rows = random_rows(2000, 6, seed=3)
-    rows[:, 5] = rows[:, :5].sum(axis=1) >= 3
-    leaves = [
-        HBOA(price=price).fit(rows, np.random.default_rng(4)).facts["leaves"]
-        for price in (0.0, 1.0, 10.0, 1000.0)
-    ]
-    assert leaves[0] > leaves[1] > leaves[2] > leaves[3] == 6
+def score(rows: Bits, members: Members, child: int) -> float:
+    """The score of one leaf from plain counts and exact factorials."""
+    ones = int(rows[members, child].sum())
+    zeros = len(members) - ones
+    return log2(factorial(zeros)) + log2(factorial(ones)) - log2(factorial(zeros + ones + 1))
 
 
-def test_its_replacement_keeps_niches() -> None:
-    assert hm.EDA("hboa").replacement == "rtr"
+def divide(rows: Bits, members: Members, bit: int) -> tuple[Members, Members]:
+    sides: tuple[Members, Members] = ([], [])
+    for row in members:
+        sides[rows[row, bit]].append(row)
+    return sides
 
 
-@pytest.mark.parametrize(
-    ("problem", "population"),
-    [(hm.HIFF(64), 1000), (hm.HIFF(128), 2000), (hm.Trap(50, 5), 1600)],
-    ids=str,
-)
-def test_blocks_and_hierarchies_are_solved(problem: hm.Problem, population: int) -> None:
-    """Seen with the seeds 1 to 10: HIFF 64 10, the trap 9; HIFF 128 with 1 to 5: 5."""
-    results = [hm.run(problem, hm.EDA("hboa", population=population), seed=s) for s in (1, 2)]
-    assert all(result.solved for result in results)
+def check_growth(rows: Bits, price: float, trees: kernels.Trees) -> int:
+    """Check that every split was the best of all, and that none is left; return the splits.
+
+    Nodes are numbered in the order of the splits, so these can be repeated. Before each of them
+    every allowed split of every leaf is scored; one that closes a cycle is not allowed.
+    """
+    n = rows.shape[1]
+    leaves = {root: list(range(len(rows))) for root in range(n)}
+    edges: set[tuple[int, int]] = set()
+
+    def is_ancestor(node: int, of: int) -> bool:
+        return node == of or any(is_ancestor(node, a) for a, b in edges if b == of)
+
+    def list_gains() -> dict[tuple[int, int], float]:
+        gains = {}
+        for leaf, members in leaves.items():
+            child = int(trees.child[leaf])
+            for bit in range(n):
+                if not is_ancestor(child, bit):
+                    sides = divide(rows, members, bit)
+                    after = sum(score(rows, side, child) for side in sides)
+                    gains[leaf, bit] = after - score(rows, members, child) - price
+        return gains
+
+    splits = sorted((int(below), node) for node, below in enumerate(trees.below) if below)
+    for below, node in splits:
+        gains, bit = list_gains(), int(trees.bit[node])
+        assert gains[node, bit] > 0
+        assert gains[node, bit] == pytest.approx(max(gains.values()), abs=1e-9)
+        leaves[below], leaves[below + 1] = divide(rows, leaves.pop(node), bit)
+        edges.add((bit, int(trees.child[node])))
+    assert max(list_gains().values(), default=0.0) <= 1e-9
+    for leaf, members in leaves.items():
+        assert trees.below[leaf] == 0
+        assert trees.probability[leaf] == pytest.approx(rows[members, trees.child[leaf]].mean())
+    return len(splits)
+
+
+def make_nested(count: int, seed: int) -> Bits:
+    """Noisy rows in which a bit asks for one bit, and depending on it for another."""
+    rows = random_rows(count, 6, seed)
+    rows[:, 3] = np.where(rows[:, 0], rows[:, 1], rows[:, 2])
+    rows[:, 5] = rows[:, 3] ^ (np.random.default_rng(seed).random(count) < 0.1)
+    return rows
+
+
+@pytest.mark.parametrize("price", [0.0, 1.0, 4.0])
+def test_every_split_is_the_best_of_all(price: float) -> None:
+    rows = make_nested(120, seed=1)
+    trees, _ = kernels.build(rows, price)
+    assert check_growth(rows, price, trees) >= 3
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 40), st.integers(1, 5), st.integers(0, 99), st.sampled_from([0.0, 0.5]))
+def test_growth_on_random_rows(count: int, n: int, seed: int, price: float) -> None:
+    rows = random_rows(count, n, seed)
+    trees, _ = kernels.build(rows, price)
+    check_growth(rows, price, trees)
+
+
+def test_a_split_counted_by_hand() -> None:
+    """Eight rows, bit 1 copies bit 0. One leaf: 4!·4!/9! = 1/630; two: (4!/5!)² = 1/25.
+
+    A split gains log2(630/25) = 4.66 bits: it happens below that price, and not above.
+    """
+    rows = np.array([[0, 0], [1, 1]] * 4, dtype=np.uint8)
+    for price, leaves in ((4.6, 3), (4.7, 2)):
+        trees, _ = kernels.build(rows, price)
+        assert np.count_nonzero(trees.below == 0) == leaves
+
+
+def test_a_tree_is_smaller_than_a_table() -> None:
+    """Of two equal bits, whose majority decides, a tree does not ask for the third."""
+    rows = random_rows(1000, 4, seed=2)
+    rows[:, 3] = rows[:, :3].sum(axis=1) >= 2
+    trees, _ = kernels.build(rows, price=2.0)
+    entries = 0
+    for child in range(4):
+        mine = trees.child == child
+        asked = set(trees.bit[mine & (trees.below > 0)])
+        assert np.count_nonzero(mine & (trees.below == 0)) <= 2 ** len(asked)
+        entries += 2 ** len(asked)
+    assert np.count_nonzero(trees.below == 0) < entries
+
+
+@pytest.mark.parametrize(("count", "length"), [(1, 1), (254, 7), (255, 8), (256, 9), (700, 65)])
+def test_ones_are_counted_without_overflow(count: int, length: int) -> None:
+    """Counters have 8 bits: 255 rows of ones fit, 256 do not."""
+    rows = random_rows(count, length, seed=3)
+    rows[:, 0] = 1
+    chosen = np.arange(0, count, 1 if count < 300 else 2, dtype=np.int32)
+    counted = kernels.count_ones(kernels.pack(rows), chosen)
+    np.testing.assert_array_equal(counted[:length], rows[chosen].sum(axis=0))
+    assert not counted[length:].any()
+
+
+def test_parents_come_before_their_children() -> None:
+    trees, order = kernels.build(make_nested(400, seed=4), price=1.0)
+    places = np.argsort(order)
+    inner = trees.below > 0
+    assert inner.any()
+    assert (places[trees.bit[inner]] < places[trees.child[inner]]).all()
+
+
+def test_room_is_made_for_any_number_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = make_nested(300, seed=5)
+    whole, order = kernels.build(rows, price=0.0)
+    monkeypatch.setattr(kernels, "_STEP_SPLITS", 1)
+    stepwise, same_order = kernels.build(rows, price=0.0)
+    assert len(whole.below) > 2 * 6 + 4  # more than the nodes that there is room for at first
+    for one, other in zip(whole, stepwise, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(order, same_order)
+
+
+def test_growth_ends_when_the_time_is_up() -> None:
+    with deadline(now()), pytest.raises(TimeUp):
+        kernels.build(make_nested(300, seed=6), 0.0)
+
+
+def test_samples_follow_the_trees() -> None:
+    """Frequencies of all 16 rows in 40,000 draws; 0.01 is at least four standard deviations."""
+    rows = make_nested(500, seed=7)[:, :4]
+    trees, order = kernels.build(rows, price=0.0)
+    expected = np.ones(16)
+    for number in range(16):
+        row = [number >> bit & 1 for bit in range(4)]
+        for child in range(4):
+            node = child
+            while trees.below[node]:
+                node = trees.below[node] + row[trees.bit[node]]
+            one = trees.probability[node]
+            expected[number] *= one if row[child] else 1 - one
+    drawn = kernels.sample_trees(40_000, trees, order, KEY)
+    seen = np.bincount(drawn @ (1 << np.arange(4)), minlength=16) / len(drawn)
+    assert expected.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(seen, expected, atol=0.01)

@@ -9,8 +9,8 @@ from scipy.stats import chi2
 
 from harmonium.arrays import Bits
 from harmonium.models import RBM, PaperRBM
-from harmonium.models.kernels.rbm import Machine
-from harmonium.models.rbm import FittedRBM, _Control
+from harmonium.models.neural import Machine, compute_gamma
+from harmonium.models.rbm import Control, FittedRBM
 from tests.rows import random_rows
 
 
@@ -123,7 +123,7 @@ def test_hidden_units_see_the_bits_correlated_with_their_own() -> None:
     """Two blocks of three equal bits and two bits alone, one of them constant."""
     parents = np.hstack([blocks(500, 6, 3, seed=30), random_rows(500, 2, seed=31)])
     parents[:, 7] = 1
-    connected = RBM(significance=1.0)._connect(parents.astype(np.float32), hidden=10)
+    connected = RBM(significance=1.0).connect(parents.astype(np.float32), hidden=10)
     block = np.ones((3, 3))
     np.testing.assert_array_equal(connected[:3, :3], block)
     np.testing.assert_array_equal(connected[3:6, 3:6], block)
@@ -136,7 +136,7 @@ def test_significance_is_a_rate_of_false_alarms() -> None:
     """Independent bits: P(z² > s·ln N) of 1,225 pairs, within five standard deviations."""
     rows = random_rows(1000, 50, seed=32).astype(np.float32)
     for significance in (0.25, 0.5, 1.0):
-        connected = RBM(significance=significance)._connect(rows, hidden=50)
+        connected = RBM(significance=significance).connect(rows, hidden=50)
         alarms = np.triu(connected, 1).sum() / 1225
         expected = chi2.sf(significance * np.log(1000), df=1)
         assert alarms == pytest.approx(expected, abs=5 * np.sqrt(expected / 1225))
@@ -180,9 +180,7 @@ class TestControl:
         first_decrease: float = 0.0,
         gamma: Literal["means", "points"] = "means",
     ) -> float:
-        control = _Control(replace(PaperRBM(), first_decrease=first_decrease, gamma=gamma))
-        control.errors = errors
-        return control._decrease()
+        return compute_gamma(errors, gamma, first_decrease)
 
     @pytest.mark.parametrize("gamma", ["means", "points"])
     def test_gamma_is_the_share_of_the_decrease_in_the_last_quarter(
@@ -205,11 +203,11 @@ class TestControl:
         self, gamma: Literal["means", "points"], stopped: int
     ) -> None:
         """The fifth error changes the rates; two quarters behind it there are after the tenth."""
-        control = _Control(PaperRBM(gamma=gamma))
+        control = Control(PaperRBM(gamma=gamma))
         errors = [1.0, 0.9, 0.8, 0.7, 0.7, *[0.7] * 20]
         for count in range(5, len(errors)):
             control.errors = errors[:count]
-            control._apply(control._decrease())
+            control.apply(compute_gamma(control.errors, gamma, 0.02))
             if count == 5:
                 assert (control.momentum, control.rate) == (0.8, 0.5)
             if control.stop:

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.models.umda import FittedUMDA
+from harmonium.models.marginals import FittedUMDA
 from tests.functions import FAST, weigh
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.clock import Clock, TimeUp
-from harmonium.models.umda import FittedUMDA
+from harmonium.models.marginals import FittedUMDA
 from harmonium.runs import calling
 from harmonium.runs import function as runs_function
 from harmonium.runs.answers import evaluate
@@ -264,8 +264,8 @@ def test_models_check_the_time_between_their_steps(
     plain = model.fit(PARENTS, np.random.default_rng(2))
     rows = plain.sample(600, np.random.default_rng(3))
     # However small the steps are, the result is the same.
-    monkeypatch.setattr("harmonium.models.kernels.layers._STEP_PRODUCTS", 1)
-    monkeypatch.setattr("harmonium.models.kernels.boa._STEP_COUNTS", 1)
+    monkeypatch.setattr("harmonium.models.neural._STEP_PRODUCTS", 1)
+    monkeypatch.setattr("harmonium.models.boa._STEP_COUNTS", 1)
     patient = Limit(0)
     fitted = model.fit(PARENTS, np.random.default_rng(2), None, patient)
     steps = -patient.left
@@ -278,7 +278,7 @@ def test_models_check_the_time_between_their_steps(
 
 def test_gibbs_chains_check_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = hm.RBM().fit(PARENTS, np.random.default_rng(2))
-    monkeypatch.setattr("harmonium.models.kernels.layers._STEP_PRODUCTS", 1)
+    monkeypatch.setattr("harmonium.models.neural._STEP_PRODUCTS", 1)
     with pytest.raises(TimeUp):
         fitted.sample(600, np.random.default_rng(3), Limit(3))  # 600 rows are three blocks
     assert fitted.sample(600, np.random.default_rng(3), Limit(4)).shape == (600, 30)

@@ -10,21 +10,17 @@ from harmonium.models.base import (
     read_linkage,
     read_weights,
 )
-from harmonium.models.bmda import BMDA
 from harmonium.models.boa import BOA
 from harmonium.models.dae import DAE
-from harmonium.models.dbm import DBM
-from harmonium.models.dbn import DBN
+from harmonium.models.deep import DBM, DBN
 from harmonium.models.ecga import ECGA
+from harmonium.models.forests import BMDA, MIMIC, Tree
 from harmonium.models.ga import GA
 from harmonium.models.hboa import HBOA
 from harmonium.models.helmholtz import Helmholtz
-from harmonium.models.mimic import MIMIC
+from harmonium.models.marginals import PBIL, UMDA
 from harmonium.models.mrf import MRF
-from harmonium.models.pbil import PBIL
 from harmonium.models.rbm import RBM, PaperRBM
-from harmonium.models.tree import Tree
-from harmonium.models.umda import UMDA
 from harmonium.specs import Registry
 
 MODELS: Registry[Model] = Registry(

@@ -11,14 +11,22 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
 from harmonium.specs import Spec
+from harmonium.state import decode, encode
 
 Replacement = Literal["keep-parents", "worst", "rtr", "rtr-prune"]
-"""Which rows the offspring replace; see `algorithms/replacement.py`."""
+"""Which rows the offspring replace; see `search/replacement.py`."""
 
 Steps = Annotated[int, Meta(ge=1, le=1_000_000)]
 """Type of a field that counts epochs, Gibbs steps and the like."""
 
+Indices = NDArray[np.int64]
 Matrix = NDArray[np.float64]
+
+NO_FACTS: Mapping[str, float] = {}
+"""The facts of a fit that has none."""
+
+DOUBLED_ODDS = float(np.log(2))
+"""Log odds ratio of a learned pair: one bit at least doubles the odds of the other."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,11 @@ class Model(Spec, ABC):
     """Fields that count steps; a few of them exercise the same kernels."""
     growing_replacement: ClassVar[Replacement | None] = None
     """The replacement that `maximize` uses instead, if another suits growing populations better."""
+    kept: ClassVar[type | None] = None
+    """Type of the fits that the next fit uses as `previous`, a dataclass of numbers and arrays.
+
+    Checkpoints hold such fits. A model whose `fit` does not use `previous` leaves it at none.
+    """
 
     @abstractmethod
     def fit(
@@ -131,12 +144,23 @@ class Model(Spec, ABC):
         """
 
     def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
-        """Return the arrays of this fit that the next fit needs; most models need none."""
-        return {}
+        """Return what the next fit needs of this one, as arrays; nothing unless `kept` is set."""
+        if self.kept is None or not isinstance(fitted, self.kept):
+            return {}
+        return {"fitted": np.frombuffer(encode(fitted), np.uint8)}
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Fitted | None:
         """Return the packed fit, or none if the next fit does not need it."""
-        return None
+        if self.kept is None or "fitted" not in arrays:
+            return None
+        fitted: Fitted = decode(self.kept, arrays["fitted"].tobytes())
+        return fitted
+
+
+def check_length(before: int, length: int, model: str) -> None:
+    """Raise if the previous fit has another number of bits than the parents."""
+    if before != length:
+        raise ValueError(f"the {model} before has {before} bits, its parents {length}")
 
 
 def read_interactions(fitted: object) -> Interactions | None:

@@ -1,138 +1,66 @@
-"""DAE: a denoising autoencoder, sampled by corrupting and reconstructing."""
+"""DAE: a denoising autoencoder, sampled by corrupting and reconstructing.
 
-from collections.abc import Mapping
+The fit and the model come first, then the kernels: training by backpropagation, and rounds of
+corruption and reconstruction. V (rows, n) are the bits, H (rows, m) the hidden units, W (n, m) the
+weights of both directions, b (n) and c (m) the biases, all float32: H = sigm(V·W + c),
+reconstruction Z = sigm(H·Wᵀ + b).
+"""
+
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from harmonium.arrays import Bits
-from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
-from harmonium.models.kernels import dae as kernels
-from harmonium.models.kernels.layers import Floats
-from harmonium.models.kernels.rbm import Machine, reconstruction_error
-from harmonium.models.neural import (
-    CONTEXTS,
+from harmonium.jit import fork, jit_fast, uniform
+from harmonium.models.base import (
     DOUBLED_ODDS,
+    Fitted,
+    Interactions,
+    Matrix,
+    Steps,
+    check_length,
+)
+from harmonium.models.neural import (
+    BLOCK,
+    CONTEXTS,
+    ONE,
+    ZERO,
     Batch,
     Connections,
+    Floats,
     HiddenUnits,
+    Machine,
     Momentum,
+    NeuralModel,
+    Part,
     Rate,
     Share,
     Significance,
     WarmStart,
     WeightCost,
     WeightSpread,
-    check_length,
-    connect,
-    count_hidden,
+    activate,
+    compute_gamma,
+    copy,
+    copy_arrays,
+    draw,
     find_linked_bits,
+    gather,
     is_below,
-    last_quarter_share,
     make_machine,
-    unpack_machine,
+    split_work,
+    update_bias,
+    update_weights,
+    zeros_like,
 )
+from harmonium.models.rbm import reconstruction_error
 from harmonium.seeds import draw_key
 
 MIN_EPOCHS = 4
 """Epochs before training may stop: the last quarter has to be one of them."""
-
-
-@dataclass(frozen=True)
-class DAE(Model):
-    """A denoising autoencoder (Probst 2015).
-
-    It learns to reconstruct the parents from rows in which some bits are random. Weights are the
-    same in both directions, and the loss is the cross-entropy. The source has
-    ``connections="all"``; correlated connections need fewer evaluations.
-
-    Examples
-    --------
-    >>> import harmonium as hm
-    >>> hm.run(hm.Trap(20, order=4), hm.EDA(hm.DAE(), population=400), seed=1).solved
-    True
-    """
-
-    name: ClassVar[str] = "dae"
-    replacement: ClassVar[Replacement] = "rtr"
-    step_fields: ClassVar[tuple[str, ...]] = ("max_epochs", "rounds")
-
-    hidden: Annotated[
-        HiddenUnits, Meta(description="hidden units: half as many as bits, as many, or a number")
-    ] = "n"
-    connections: Connections = "correlated"
-    significance: Significance = 0.5
-    corruption: Annotated[Share, Meta(description="share of bits replaced by random ones")] = 0.1
-    batch: Batch = 50
-    rate: Rate = 0.5
-    momentum: Momentum = 0.5
-    weight_cost: WeightCost = 0.0001
-    warm_start: WarmStart = True
-    weight_spread: WeightSpread = 0.1
-    max_epochs: Annotated[Steps, Meta(description="most passes over the parents")] = 50
-    stop_below: Annotated[
-        Share,
-        Meta(description="stop when less of the error's decrease is in the last quarter; 0: never"),
-    ] = 0.05
-    rounds: Annotated[
-        Steps, Meta(description="times that a sample is corrupted and reconstructed")
-    ] = 10
-
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedDAE":
-        """Train on the parents until the last quarter of the epochs brings little."""
-        rows = parents.astype(np.float32)
-        machine = self._start(rows, rng, previous)
-        connected = connect(rows, machine.W.shape[1], self.connections, self.significance)
-        machine.W[:] *= connected
-        last = Machine(*(np.zeros_like(weights) for weights in machine))
-        scratch = kernels.make_scratch(self.batch, *machine.W.shape)
-        rule = self._rule()
-        key = draw_key(rng)
-        errors = [reconstruction_error(rows, machine, False, key)]
-        for epoch in range(self.max_epochs):
-            order = rng.permutation(len(rows))
-            kernels.train_epoch(rows, order, machine, last, connected, rule, scratch, key, epoch)
-            errors.append(reconstruction_error(rows, machine, False, key))
-            if len(errors) > MIN_EPOCHS and is_below(last_quarter_share(errors), self.stop_below):
-                break
-        facts = {"epochs": float(len(errors) - 1), "error": errors[-1]}
-        return FittedDAE(machine, parents.copy(), self.corruption, self.rounds, facts)
-
-    def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
-        """Return weights, biases and parents."""
-        if not isinstance(fitted, FittedDAE):
-            return {}
-        return {**fitted.machine._asdict(), "parents": fitted.parents}
-
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> "FittedDAE | None":
-        """Return the autoencoder that was packed."""
-        if not arrays:
-            return None
-        machine, parents = unpack_machine(arrays)
-        return FittedDAE(machine, parents, self.corruption, self.rounds, {})
-
-    def _start(self, rows: Floats, rng: np.random.Generator, previous: Fitted | None) -> Machine:
-        """Return the initial parameters: those of the last fit, or small random weights."""
-        length = rows.shape[1]
-        if self.warm_start and isinstance(previous, FittedDAE):
-            check_length(len(previous.machine.b), length, "autoencoder")
-            return Machine(*(weights.copy() for weights in previous.machine))
-        return make_machine(rows, count_hidden(self.hidden, length), self.weight_spread, rng)
-
-    def _rule(self) -> kernels.Rule:
-        return kernels.Rule(
-            batch=self.batch,
-            corruption=np.float32(self.corruption),
-            rate=np.float32(self.rate),
-            momentum=np.float32(self.momentum),
-            weight_cost=np.float32(self.weight_cost),
-        )
 
 
 @dataclass(frozen=True)
@@ -143,7 +71,7 @@ class FittedDAE:
     parents: Bits
     corruption: float
     rounds: int
-    facts: Mapping[str, float]
+    facts: dict[str, float]
 
     def interactions(self) -> Interactions:
         """Return how much each bit changes the log odds of another in the reconstruction.
@@ -175,5 +103,205 @@ class FittedDAE:
         """Corrupt and reconstruct `count` parents some times; they repeat if there are fewer."""
         rows = np.resize(self.parents, (count, self.parents.shape[1])).astype(np.float32)
         share = np.float32(self.corruption)
-        kernels.reconstruct(rows, self.machine, share, self.rounds, draw_key(rng))
+        reconstruct(rows, self.machine, share, self.rounds, draw_key(rng))
         return rows.astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class DAE(NeuralModel):
+    """A denoising autoencoder (Probst 2015).
+
+    It learns to reconstruct the parents from rows in which some bits are random. Weights are the
+    same in both directions, and the loss is the cross-entropy. The source has
+    ``connections="all"``; correlated connections need fewer evaluations.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> hm.run(hm.Trap(20, order=4), hm.EDA(hm.DAE(), population=400), seed=1).solved
+    True
+    """
+
+    name: ClassVar[str] = "dae"
+    kept: ClassVar[type | None] = FittedDAE
+
+    hidden: Annotated[
+        HiddenUnits, Meta(description="hidden units: half as many as bits, as many, or a number")
+    ] = "n"
+    connections: Connections = "correlated"
+    significance: Significance = 0.5
+    corruption: Annotated[Share, Meta(description="share of bits replaced by random ones")] = 0.1
+    batch: Batch = 50
+    rate: Rate = 0.5
+    momentum: Momentum = 0.5
+    weight_cost: WeightCost = 0.0001
+    warm_start: WarmStart = True
+    weight_spread: WeightSpread = 0.1
+    max_epochs: Annotated[Steps, Meta(description="most passes over the parents")] = 50
+    stop_below: Annotated[
+        Share,
+        Meta(description="stop when less of the error's decrease is in the last quarter; 0: never"),
+    ] = 0.05
+    rounds: Annotated[
+        Steps, Meta(description="times that a sample is corrupted and reconstructed")
+    ] = 10
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> FittedDAE:
+        """Train on the parents until the last quarter of the epochs brings little."""
+        rows = parents.astype(np.float32)
+        machine = self._start(rows, rng, previous)
+        connected = self.connect(rows, len(machine.c))
+        machine.W[:] *= connected
+        last = zeros_like(machine)
+        rule = self._rule()
+        key = draw_key(rng)
+        errors = [reconstruction_error(rows, machine, False, key)]
+
+        def update(part: Part) -> None:
+            train_batches(part, rows, machine, last, connected, rule)
+
+        def is_done(epochs: int) -> bool:
+            errors.append(reconstruction_error(rows, machine, False, key))
+            gamma = compute_gamma(errors, "points")
+            return epochs >= MIN_EPOCHS and is_below(gamma, self.stop_below)
+
+        epochs = self.train(update, is_done, len(rows), machine.W.size, key, rng)
+        facts = {"epochs": float(epochs), "error": errors[-1]}
+        return FittedDAE(machine, parents.copy(), self.corruption, self.rounds, facts)
+
+    def _start(self, rows: Floats, rng: np.random.Generator, previous: Fitted | None) -> Machine:
+        """Return the initial parameters: those of the last fit, or small random weights."""
+        length = rows.shape[1]
+        if self.warm_start and isinstance(previous, FittedDAE):
+            check_length(len(previous.machine.b), length, "autoencoder")
+            return copy_arrays(previous.machine)
+        return make_machine(rows, self.count_hidden(length), self.weight_spread, rng)
+
+    def _rule(self) -> "Rule":
+        return Rule(
+            corruption=np.float32(self.corruption),
+            rate=np.float32(self.rate),
+            momentum=np.float32(self.momentum),
+            weight_cost=np.float32(self.weight_cost),
+        )
+
+
+class Rule(NamedTuple):
+    """The learning rule: corruption and the settings of the update."""
+
+    corruption: np.float32
+    rate: np.float32
+    momentum: np.float32
+    weight_cost: np.float32
+
+
+@jit_fast
+def corrupt(V: Floats, share: np.float32, key: np.uint64, stream: int, first: int) -> None:
+    """Replace a share of the bits by fair random ones, in place (salt and pepper)."""
+    low, high = fork(key, stream)
+    units = V.shape[1]
+    half = share * np.float32(0.5)
+    for row in range(V.shape[0]):
+        start = np.uint32((first + row) * units)
+        for unit in range(units):
+            u = uniform(low, high, np.uint32(start + np.uint32(unit)))
+            kept = ZERO if u < half else V[row, unit]
+            V[row, unit] = ONE if u >= half and u < share else kept
+
+
+@jit_fast
+def backpropagate(data: Floats, V: Floats, H: Floats, machine: Machine, gradient: Floats) -> None:
+    """Compute the gradient of the log-likelihood of the rows in `data`, summed over the rows.
+
+    The upper half of V (2·rows, n) has the corrupted rows; the lower half receives the slopes
+    D = data - Z of the reconstruction's inputs. The lower half of H (2·rows, m) receives the hidden
+    units, the upper half the slopes G = D·W∘H∘(1 - H) of their inputs. The gradient of the weights,
+    which serve both directions, is VᵀG + DᵀH: one product of both halves.
+    """
+    W, b, c = machine
+    rows = len(data)
+    D, G, hidden = V[rows : 2 * rows], H[:rows], H[rows : 2 * rows]
+    np.dot(V[:rows], W, hidden)
+    activate(hidden, c, ONE)
+    np.dot(hidden, W.T, D)
+    activate(D, b, -ONE)
+    for row in range(rows):
+        for unit in range(D.shape[1]):
+            D[row, unit] += data[row, unit]
+    np.dot(D, W, G)
+    for row in range(rows):
+        for unit in range(G.shape[1]):
+            h = hidden[row, unit]
+            G[row, unit] *= h * (ONE - h)
+    np.dot(V.T, H, gradient)
+
+
+@jit_fast
+def train_batches(
+    part: Part,
+    data: Floats,
+    machine: Machine,
+    last: Machine,
+    connected: Floats,
+    rule: Rule,
+) -> None:
+    """Train on some batches of `data`; `machine` and its `last` update change in place."""
+    W, b, c = machine
+    count = len(part.order)
+    most = -(-count // part.batches)
+    originals = np.empty((most, W.shape[0]), np.float32)
+    both_V = np.empty((2 * most, W.shape[0]), np.float32)
+    both_H = np.empty((2 * most, W.shape[1]), np.float32)
+    gradient = np.empty(W.shape, np.float32)
+    for batch in range(part.begin, part.end):
+        first = batch * count // part.batches
+        rows = (batch + 1) * count // part.batches - first
+        clean, V, H = originals[:rows], both_V[: 2 * rows], both_H[: 2 * rows]
+        gather(data, part.order, first, clean)
+        copy(clean, V[:rows])
+        corrupt(V[:rows], rule.corruption, part.key, part.epoch, first)
+        backpropagate(clean, V, H, machine, gradient)
+        update_weights(
+            *(W, last.W, gradient, connected, np.float32(1.0 / rows)),
+            *(rule.rate, rule.momentum, rule.weight_cost),
+        )
+        update_bias(b, last.b, V[rows:], rule.rate, rule.momentum)
+        update_bias(c, last.c, H[:rows], rule.rate, rule.momentum)
+
+
+def reconstruct(
+    V: Floats,
+    machine: Machine,
+    corruption: np.float32,
+    rounds: int,
+    key: np.uint64,
+) -> None:
+    """Corrupt and reconstruct each row of V in place, `rounds` times; reconstructions are drawn."""
+    for begin, end in split_work(len(V), 2 * rounds * machine.W.size, multiple=BLOCK):
+        _reconstruct(V, machine, corruption, rounds, key, begin, end)
+
+
+@jit_fast
+def _reconstruct(
+    V: Floats,
+    machine: Machine,
+    corruption: np.float32,
+    rounds: int,
+    key: np.uint64,
+    begin: int,
+    end: int,
+) -> None:
+    """Reconstruct the rows from `begin` to `end`."""
+    W, b, c = machine
+    H = np.empty((BLOCK, W.shape[1]), np.float32)
+    for first in range(begin, end, BLOCK):
+        block = V[first : first + BLOCK]
+        hidden = H[: len(block)]
+        for number in range(rounds):
+            corrupt(block, corruption, key, 2 * number, first)
+            np.dot(block, W, hidden)
+            activate(hidden, c, ONE)
+            np.dot(hidden, W.T, block)
+            draw(block, b, key, 2 * number + 1, first)

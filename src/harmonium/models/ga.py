@@ -9,7 +9,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.models.base import Fitted, Model
+from harmonium.models.base import NO_FACTS, Fitted, Model
 
 Crossover = Literal["uniform", "two-point"]
 
@@ -74,7 +74,7 @@ class FittedGA:
     @property
     def facts(self) -> Mapping[str, float]:
         """No facts."""
-        return {}
+        return NO_FACTS
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Cross `count` pairs of parents, then mutate the offspring."""

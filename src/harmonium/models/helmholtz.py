@@ -1,133 +1,69 @@
-"""Helmholtz machine: a generative and a recognition network, trained by wake and sleep."""
+"""Helmholtz machine: a generative and a recognition network, trained by wake and sleep.
+
+The fit and the model come first, then the kernels. V (rows, n) are the bits, H (rows, m) the hidden
+units, all float32. The generative network draws H with probabilities sigm(c) and V with
+sigm(H·G + b); the recognition network draws H given V with sigm(V·R + r).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
-from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
-from harmonium.models.kernels import helmholtz as kernels
-from harmonium.models.kernels.helmholtz import Networks
-from harmonium.models.kernels.layers import Floats
-from harmonium.models.neural import (
+from harmonium.jit import jit_fast
+from harmonium.models.base import (
     DOUBLED_ODDS,
+    NO_FACTS,
+    Fitted,
+    Interactions,
+    Matrix,
+    Steps,
+    check_length,
+)
+from harmonium.models.neural import (
+    ONE,
+    ZERO,
     Batch,
     Connections,
+    Floats,
     HiddenUnits,
     Momentum,
+    NeuralModel,
+    Part,
     Rate,
     Significance,
     WarmStart,
     WeightCost,
     WeightSpread,
-    check_length,
+    activate,
     compute_log_odds,
-    connect,
-    count_hidden,
+    copy_arrays,
+    draw,
+    draw_layer,
     find_linked_bits,
+    gather,
+    update_bias,
+    update_weights,
+    zeros_like,
 )
 from harmonium.seeds import draw_key
-from harmonium.state import Snapshot
 
 
-@dataclass(frozen=True)
-class Helmholtz(Model):
-    """A Helmholtz machine with one hidden layer, trained by wake and sleep (Zhang and Shin 2000).
+class Networks(NamedTuple):
+    """The parameters of both networks, or their last updates."""
 
-    The generative network draws independent hidden units, then the bits given them; the
-    recognition network draws hidden units given the bits. In the wake phase the generative network
-    learns to generate the parents from the hidden units recognised in them. In the sleep phase the
-    recognition network learns to recognise the hidden units of generated rows (Hinton, Dayan, Frey
-    and Neal 1995). The source has ``connections="all", rounds=0``.
-
-    Examples
-    --------
-    >>> import harmonium as hm
-    >>> hm.run(hm.Trap(20, order=4), hm.EDA(hm.Helmholtz(), population=400), seed=1).solved
-    True
-    """
-
-    name: ClassVar[str] = "helmholtz"
-    replacement: ClassVar[Replacement] = "rtr"
-    step_fields: ClassVar[tuple[str, ...]] = ("max_epochs", "rounds")
-
-    hidden: Annotated[
-        HiddenUnits, Meta(description="hidden units: half as many as bits, as many, or a number")
-    ] = "n"
-    connections: Connections = "correlated"
-    significance: Significance = 0.5
-    batch: Batch = 50
-    rate: Rate = 0.5
-    momentum: Momentum = 0.5
-    weight_cost: WeightCost = 0.0001
-    warm_start: WarmStart = True
-    weight_spread: WeightSpread = 0.1
-    max_epochs: Annotated[Steps, Meta(description="passes over the parents")] = 20
-    rounds: Annotated[
-        int,
-        Meta(
-            ge=0, le=1_000_000, description="times that a sample is recognised and generated again"
-        ),
-    ] = 10
-
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedHelmholtz":
-        """Train on the parents by wake and sleep."""
-        rows = parents.astype(np.float32)
-        networks = self._start(rows, rng, previous)
-        connected = connect(rows, len(networks.c), self.connections, self.significance)
-        networks.R[:] *= connected
-        networks.G[:] *= connected.T
-        last = Networks(*(np.zeros_like(weights) for weights in networks))
-        scratch = kernels.make_scratch(self.batch, *networks.R.shape)
-        rule = self._rule()
-        key = draw_key(rng)
-        for epoch in range(self.max_epochs):
-            order = rng.permutation(len(rows))
-            kernels.train_epoch(rows, order, networks, last, connected, rule, scratch, key, epoch)
-        return FittedHelmholtz(networks, self.rounds)
-
-    def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
-        """Return the parameters of both networks."""
-        return fitted.networks._asdict() if isinstance(fitted, FittedHelmholtz) else {}
-
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> "FittedHelmholtz | None":
-        """Return the Helmholtz machine that was packed."""
-        if not arrays:
-            return None
-        packed = Snapshot({}, dict(arrays))
-        down = packed.array("G", "float32", (None, None))
-        hidden, length = down.shape
-        shapes = {"b": (length,), "c": (hidden,), "R": (length, hidden), "r": (hidden,)}
-        others = {name: packed.array(name, "float32", shape) for name, shape in shapes.items()}
-        return FittedHelmholtz(Networks(down, **others), self.rounds)
-
-    def _start(self, rows: Floats, rng: np.random.Generator, previous: Fitted | None) -> Networks:
-        """Return the initial parameters: those of the last fit, or small random weights."""
-        length = rows.shape[1]
-        if self.warm_start and isinstance(previous, FittedHelmholtz):
-            check_length(len(previous.networks.b), length, "Helmholtz machine")
-            return Networks(*(weights.copy() for weights in previous.networks))
-        hidden = count_hidden(self.hidden, length)
-        down = rng.normal(0.0, self.weight_spread, (hidden, length)).astype(np.float32)
-        up = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)
-        prior, bias = np.zeros(hidden, np.float32), np.zeros(hidden, np.float32)
-        return Networks(down, compute_log_odds(rows), prior, up, bias)
-
-    def _rule(self) -> kernels.Rule:
-        return kernels.Rule(
-            batch=self.batch,
-            rate=np.float32(self.rate),
-            momentum=np.float32(self.momentum),
-            weight_cost=np.float32(self.weight_cost),
-        )
+    G: Floats
+    """Weights of the generative network, (m, n)."""
+    b: Floats
+    c: Floats
+    R: Floats
+    """Weights of the recognition network, (n, m)."""
+    r: Floats
 
 
 @dataclass(frozen=True)
@@ -140,7 +76,7 @@ class FittedHelmholtz:
     @property
     def facts(self) -> Mapping[str, float]:
         """No facts."""
-        return {}
+        return NO_FACTS
 
     def interactions(self) -> Interactions:
         """Return the covariance of the log odds of each pair of bits over the hidden units.
@@ -166,10 +102,199 @@ class FittedHelmholtz:
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Generate rows from the top, then recognise and generate them again some times."""
-        hidden = kernels.dream(count, self.networks, draw_key(rng))
-        rows = kernels.generate(hidden, self.networks, draw_key(rng))
+        G, b, c, R, r = self.networks
+        hidden = np.zeros((count, len(c)), np.float32)
+        draw(hidden, c, draw_key(rng), 0, 0)
+        rows = draw_layer(hidden, G, b, draw_key(rng))
         for _ in range(self.rounds):
             check_time()
-            hidden = kernels.recognize(rows, self.networks, draw_key(rng))
-            rows = kernels.generate(hidden, self.networks, draw_key(rng))
+            hidden = draw_layer(rows, R, r, draw_key(rng))
+            rows = draw_layer(hidden, G, b, draw_key(rng))
         return rows.astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class Helmholtz(NeuralModel):
+    """A Helmholtz machine with one hidden layer, trained by wake and sleep (Zhang and Shin 2000).
+
+    The generative network draws independent hidden units, then the bits given them; the
+    recognition network draws hidden units given the bits. In the wake phase the generative network
+    learns to generate the parents from the hidden units recognised in them. In the sleep phase the
+    recognition network learns to recognise the hidden units of generated rows (Hinton, Dayan, Frey
+    and Neal 1995). The source has ``connections="all", rounds=0``.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> hm.run(hm.Trap(20, order=4), hm.EDA(hm.Helmholtz(), population=400), seed=1).solved
+    True
+    """
+
+    name: ClassVar[str] = "helmholtz"
+    kept: ClassVar[type | None] = FittedHelmholtz
+
+    hidden: Annotated[
+        HiddenUnits, Meta(description="hidden units: half as many as bits, as many, or a number")
+    ] = "n"
+    connections: Connections = "correlated"
+    significance: Significance = 0.5
+    batch: Batch = 50
+    rate: Rate = 0.5
+    momentum: Momentum = 0.5
+    weight_cost: WeightCost = 0.0001
+    warm_start: WarmStart = True
+    weight_spread: WeightSpread = 0.1
+    max_epochs: Annotated[Steps, Meta(description="passes over the parents")] = 20
+    rounds: Annotated[
+        int,
+        Meta(
+            ge=0, le=1_000_000, description="times that a sample is recognised and generated again"
+        ),
+    ] = 10
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> FittedHelmholtz:
+        """Train on the parents by wake and sleep."""
+        rows = parents.astype(np.float32)
+        networks = self._start(rows, rng, previous)
+        upwards = self.connect(rows, len(networks.c))
+        downwards = np.ascontiguousarray(upwards.T)
+        networks.R[:] *= upwards
+        networks.G[:] *= downwards
+        last = zeros_like(networks)
+        rule = Rule(*map(np.float32, (self.rate, self.momentum, self.weight_cost)))
+
+        def update(part: Part) -> None:
+            train_batches(part, rows, networks, last, upwards, downwards, rule)
+
+        def is_done(_: int) -> bool:
+            return False
+
+        self.train(update, is_done, len(rows), networks.G.size, draw_key(rng), rng)
+        return FittedHelmholtz(networks, self.rounds)
+
+    def _start(self, rows: Floats, rng: np.random.Generator, previous: Fitted | None) -> Networks:
+        """Return the initial parameters: those of the last fit, or small random weights."""
+        length = rows.shape[1]
+        if self.warm_start and isinstance(previous, FittedHelmholtz):
+            check_length(len(previous.networks.b), length, "Helmholtz machine")
+            return copy_arrays(previous.networks)
+        hidden = self.count_hidden(length)
+        down = rng.normal(0.0, self.weight_spread, (hidden, length)).astype(np.float32)
+        up = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)
+        prior, bias = np.zeros(hidden, np.float32), np.zeros(hidden, np.float32)
+        return Networks(down, compute_log_odds(rows), prior, up, bias)
+
+
+class Rule(NamedTuple):
+    """The learning rule: settings of the update."""
+
+    rate: np.float32
+    momentum: np.float32
+    weight_cost: np.float32
+
+
+class Scratch(NamedTuple):
+    """Buffers of the training: the slopes of the units' inputs, and the gradients."""
+
+    visible: Floats
+    hidden: Floats
+    G: Floats
+    R: Floats
+
+
+@jit_fast
+def _add(Y: Floats, X: Floats) -> None:
+    """X ← X + Y."""
+    for row in range(X.shape[0]):
+        for unit in range(X.shape[1]):
+            X[row, unit] += Y[row, unit]
+
+
+@jit_fast
+def _clear(X: Floats) -> None:
+    """X ← 0."""
+    for row in range(X.shape[0]):
+        for unit in range(X.shape[1]):
+            X[row, unit] = ZERO
+
+
+@jit_fast
+def compute_wake_slopes(V: Floats, H: Floats, networks: Networks, scratch: Scratch) -> None:
+    """Compute the gradient of log P(V, H) of the generative network, summed over the rows.
+
+    The slopes of the inputs of V and H go to `scratch`, and the gradient of G.
+    """
+    rows = len(V)
+    D, E = scratch.visible[:rows], scratch.hidden[:rows]
+    np.dot(H, networks.G, D)
+    activate(D, networks.b, -ONE)
+    _add(V, D)
+    _clear(E)
+    activate(E, networks.c, -ONE)
+    _add(H, E)
+    np.dot(H.T, D, scratch.G)
+
+
+@jit_fast
+def compute_sleep_slopes(V: Floats, H: Floats, networks: Networks, scratch: Scratch) -> None:
+    """Compute the gradient of log Q(H | V) of the recognition network, summed over the rows.
+
+    The slopes of the inputs of H go to `scratch`, and the gradient of R.
+    """
+    E = scratch.hidden[: len(V)]
+    np.dot(V, networks.R, E)
+    activate(E, networks.r, -ONE)
+    _add(H, E)
+    np.dot(V.T, E, scratch.R)
+
+
+@jit_fast
+def train_batches(
+    part: Part,
+    data: Floats,
+    networks: Networks,
+    last: Networks,
+    upwards: Floats,
+    downwards: Floats,
+    rule: Rule,
+) -> None:
+    """Wake and sleep on some batches of `data`; `networks` and `last` change in place.
+
+    Weights are learned where `upwards` (n, m) and `downwards`, its transpose, are 1.
+    """
+    G, b, c, R, r = networks
+    rate, momentum, cost = rule.rate, rule.momentum, rule.weight_cost
+    m, n = G.shape
+    count, key, stream = len(part.order), part.key, 4 * part.epoch
+    most = -(-count // part.batches)
+    all_V, all_H = np.empty((most, n), np.float32), np.empty((most, m), np.float32)
+    scratch = Scratch(
+        np.empty((most, n), np.float32),
+        np.empty((most, m), np.float32),
+        np.empty((m, n), np.float32),
+        np.empty((n, m), np.float32),
+    )
+    for batch in range(part.begin, part.end):
+        first = batch * count // part.batches
+        rows = (batch + 1) * count // part.batches - first
+        scale = np.float32(1.0 / rows)
+        V, H = all_V[:rows], all_H[:rows]
+        D, E = scratch.visible[:rows], scratch.hidden[:rows]
+        # Wake: recognise the data, and learn to generate them.
+        gather(data, part.order, first, V)
+        np.dot(V, R, H)
+        draw(H, r, key, stream, first)
+        compute_wake_slopes(V, H, networks, scratch)
+        update_weights(G, last.G, scratch.G, downwards, scale, rate, momentum, cost)
+        update_bias(b, last.b, D, rate, momentum)
+        update_bias(c, last.c, E, rate, momentum)
+        # Sleep: generate rows, and learn to recognise them.
+        _clear(H)
+        draw(H, c, key, stream + 1, first)
+        np.dot(H, G, V)
+        draw(V, b, key, stream + 2, first)
+        compute_sleep_slopes(V, H, networks, scratch)
+        update_weights(R, last.R, scratch.R, upwards, scale, rate, momentum, cost)
+        update_bias(r, last.r, E, rate, momentum)

@@ -1,27 +1,35 @@
-"""What the neural models share: fields, connections, first parameters and the end of training."""
+"""What the neural models share: fields, layers of units, the driver of training, and γ.
 
-from collections.abc import Mapping, Sequence
+Activations X (rows, units), weights W (inputs, units) and biases are float32. BLAS computes the
+products; one fused pass does bias, sigmoid and draw.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from harmonium.arrays import Bits
-from harmonium.models.base import Matrix
-from harmonium.models.kernels.layers import Floats
-from harmonium.models.kernels.rbm import Machine
-from harmonium.state import Snapshot
+from harmonium.clock import check_time
+from harmonium.jit import fork, jit_fast, jit_inline, uniform
+from harmonium.models.base import Indices, Matrix, Model, Replacement
+
+Floats = NDArray[np.float32]
+Parameters = TypeVar("Parameters", bound=tuple[Floats, ...])
 
 CONTEXTS = 16
 """Parents over which a log odds ratio is averaged; 256 would change recall by at most 0.1."""
 
-DOUBLED_ODDS = float(np.log(2))
-"""Threshold of a learned pair: one bit at least doubles the odds of the other."""
-
 MARGINAL_CLIP = 0.005
 """Least distance of the marginals from 0 and 1 in the first biases."""
+
+BLOCK = 256
+"""Rows that are processed together; their activations fit into the cache."""
+
+_STEP_PRODUCTS = 100_000_000
+"""Products of a unit and a weight between two checks of the time: some tens of milliseconds."""
 
 # Types of fields
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -41,33 +49,144 @@ WarmStart = Annotated[bool, Meta(description="start from the last generation's p
 WeightSpread = Annotated[float, Meta(ge=0, description="standard deviation of the first weights")]
 
 
-def count_hidden(hidden: int | str, length: int) -> int:
-    """Return the number of hidden units for rows of this length."""
-    sizes = {"n/2": max(1, length // 2), "n": length}
-    return sizes[hidden] if isinstance(hidden, str) else hidden
+class Machine(NamedTuple):
+    """The parameters of an RBM or an autoencoder, or their last updates."""
+
+    W: Floats
+    """Weights between visible and hidden units, (n, m)."""
+    b: Floats
+    """Biases of the visible units, (n,)."""
+    c: Floats
+    """Biases of the hidden units, (m,)."""
 
 
-def connect(
-    rows: Floats, hidden: int, connections: Literal["all", "correlated"], significance: float
-) -> Floats:
-    """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden).
+class Part(NamedTuple):
+    """What a kernel trains on in one call: the batches from `begin` to `end` of an epoch."""
 
-    With correlated connections hidden unit j belongs to bit j (modulo length). It is connected to
-    that bit and to those whose correlation with it, z = r·√N, is significant: z² >
-    significance·ln N. A bit that is not correlated with any other has only its bias.
+    order: Indices
+    """The rows of the epoch in random order."""
+    batches: int
+    """Batches of the epoch. Their sizes are nearly equal: a full step on one row undoes much."""
+    begin: int
+    end: int
+    key: np.uint64
+    """Key of the draws."""
+    epoch: int
+
+
+class NeuralModel(Model):
+    """Base of the models with hidden units; every one of them has these fields."""
+
+    replacement: ClassVar[Replacement] = "rtr"
+
+    if TYPE_CHECKING:  # the models define them, each with its description and default
+        hidden: HiddenUnits
+        connections: Connections
+        significance: Significance
+        batch: Batch
+        warm_start: bool
+        max_epochs: int
+
+    def count_hidden(self, length: int) -> int:
+        """Return the number of hidden units for rows of this length."""
+        sizes = {"n/2": max(1, length // 2), "n": length}
+        return sizes[self.hidden] if isinstance(self.hidden, str) else self.hidden
+
+    def connect(self, rows: Floats, hidden: int) -> Floats:
+        """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden).
+
+        With correlated connections hidden unit j belongs to bit j (modulo length). It is connected
+        to that bit and to those whose correlation with it, z = r·√N, is significant: z² >
+        significance·ln N. A bit that is not correlated with any other has only its bias.
+        """
+        count, length = rows.shape
+        if self.connections == "all":
+            return np.ones((length, hidden), np.float32)
+        means = rows.mean(axis=0)
+        covariances = rows.T @ rows / count - np.outer(means, means)
+        variances = np.maximum(means * (1 - means), 1e-6)
+        z_squared = count * covariances**2 / np.outer(variances, variances)
+        linked = z_squared > self.significance * np.log(count)
+        np.fill_diagonal(linked, False)
+        np.fill_diagonal(linked, linked.any(axis=0))
+        connected: Floats = linked.astype(np.float32)[:, np.arange(hidden) % length]
+        return connected
+
+    def train(
+        self,
+        update: Callable[[Part], None],
+        is_done: Callable[[int], bool],
+        rows: int,
+        weights: int,
+        key: np.uint64,
+        rng: np.random.Generator,
+    ) -> int:
+        """Train for `max_epochs`, or until `is_done` after some epochs; return their number.
+
+        Each epoch passes over all rows in random order, batch by batch. `update` trains the so many
+        weights on a part of the epoch; the time is checked before each part.
+        """
+        batches = -(-rows // self.batch)
+        for epoch in range(self.max_epochs):
+            order = rng.permutation(rows)
+            for begin, end in split_work(batches, self.batch * weights):
+                update(Part(order, batches, begin, end, key, epoch))
+            if is_done(epoch + 1):
+                return epoch + 1
+        return self.max_epochs
+
+
+def split_work(count: int, products: int, multiple: int = 1) -> Iterator[tuple[int, int]]:
+    """Yield (begin, end) of the parts of long work, and check the time before each.
+
+    An item of the work costs so many products of a unit and a weight; the size of a part is a
+    multiple of `multiple` items.
     """
-    count, length = rows.shape
-    if connections == "all":
-        return np.ones((length, hidden), np.float32)
-    means = rows.mean(axis=0)
-    covariances = rows.T @ rows / count - np.outer(means, means)
-    variances = np.maximum(means * (1 - means), 1e-6)
-    z_squared = count * covariances**2 / np.outer(variances, variances)
-    linked = z_squared > significance * np.log(count)
-    np.fill_diagonal(linked, False)
-    np.fill_diagonal(linked, linked.any(axis=0))
-    connected: Floats = linked.astype(np.float32)[:, np.arange(hidden) % length]
-    return connected
+    size = multiple * max(1, _STEP_PRODUCTS // (multiple * products))
+    for begin in range(0, count, size):
+        check_time()
+        yield begin, min(begin + size, count)
+
+
+def compute_gamma(
+    errors: Sequence[float], how: Literal["points", "means"], first_decrease: float = 0.0
+) -> float:
+    """Return γ of the paper: the share of the error's decrease that falls into the last quarter.
+
+    Parameters
+    ----------
+    errors : sequence of float
+        Reconstruction errors at equal distances, from before the first epoch until now.
+    how : str
+        "points" compares the error at three quarters of the epochs with the last one, as the paper
+        does. "means" compares the mean errors of the last two quarters, which is less noisy. Of an
+        error that falls at a constant rate, these differ by as much as the ends of one quarter do.
+    first_decrease : float
+        While the relative decrease is not above it, γ is 1: nothing is learned yet.
+
+    Examples
+    --------
+    >>> from harmonium.models.neural import compute_gamma
+    >>> round(compute_gamma([1.0, 0.8, 0.7, 0.6, 0.5], "points"), 3)  # 0.1 of 0.5
+    0.2
+    >>> errors = [1.0, 0.9, 0.8, 0.7, 0.7, 0.5, 0.5, 0.4, 0.4]
+    >>> round(compute_gamma(errors, "means"), 3)  # 0.1 of 0.6
+    0.167
+    """
+    if how == "points":
+        earlier, last = errors[int(0.75 * (len(errors) - 1))], errors[-1]
+    else:
+        quarter = max(1, (len(errors) - 1) // 4)
+        earlier, last = fmean(errors[-2 * quarter : -quarter]), fmean(errors[-quarter:])
+    first = errors[0]
+    if last >= first * (1 - first_decrease):
+        return 1.0
+    return (earlier - last) / (first - last)
+
+
+def is_below(gamma: float, limit: float) -> bool:
+    """Whether a rule about γ applies; with a limit of 0 it never does, also for a negative γ."""
+    return limit > 0 and gamma < limit
 
 
 def compute_log_odds(rows: Floats, clip: float = MARGINAL_CLIP) -> Floats:
@@ -77,25 +196,26 @@ def compute_log_odds(rows: Floats, clip: float = MARGINAL_CLIP) -> Floats:
     return odds
 
 
-def make_machine(rows: Floats, hidden: int, spread: float, rng: np.random.Generator) -> Machine:
+def make_machine(
+    rows: Floats,
+    hidden: int,
+    spread: float,
+    rng: np.random.Generator,
+    clip: float = MARGINAL_CLIP,
+) -> Machine:
     """Return a machine with random weights whose visible biases fit the marginals of the rows."""
     weights = rng.normal(0.0, spread, (rows.shape[1], hidden)).astype(np.float32)
-    return Machine(weights, compute_log_odds(rows), np.zeros(hidden, np.float32))
+    return Machine(weights, compute_log_odds(rows, clip), np.zeros(hidden, np.float32))
 
 
-def check_length(before: int, length: int, model: str) -> None:
-    """Raise if the fit before has another number of bits than its parents."""
-    if before != length:
-        raise ValueError(f"the {model} before has {before} bits, its parents {length}")
+def copy_arrays(parameters: Parameters) -> Parameters:
+    """Return the same parameters in arrays of their own."""
+    return type(parameters)(*(array.copy() for array in parameters))
 
 
-def unpack_machine(arrays: Mapping[str, NDArray[Any]]) -> tuple[Machine, Bits]:
-    """Return the packed parameters and parents, or raise `CheckpointError`."""
-    packed = Snapshot({}, dict(arrays))
-    weights = packed.array("W", "float32", (None, None))
-    length, hidden = weights.shape
-    biases = (packed.array("b", "float32", (length,)), packed.array("c", "float32", (hidden,)))
-    return Machine(weights, *biases), packed.bits("parents", (None, length))
+def zeros_like(parameters: Parameters) -> Parameters:
+    """Return zeros for each parameter: the last updates before the first one."""
+    return type(parameters)(*(np.zeros_like(array) for array in parameters))
 
 
 def find_linked_bits(weights: Matrix) -> list[tuple[int, ...]]:
@@ -115,44 +235,126 @@ def find_linked_bits(weights: Matrix) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(bits for bits in sets if len(bits) > 1))
 
 
-def last_quarter_share(errors: Sequence[float], first_decrease: float = 0.0) -> float:
-    """Return γ: the share of the error's decrease that falls into the last quarter.
-
-    It is 1 while the relative decrease is not above `first_decrease`: nothing is learned yet.
-
-    Examples
-    --------
-    >>> from harmonium.models.neural import last_quarter_share
-    >>> round(last_quarter_share([1.0, 0.8, 0.7, 0.6, 0.5]), 3)  # 0.1 of 0.5
-    0.2
-    """
-    earlier = errors[int(0.75 * (len(errors) - 1))]
-    return _share_decrease(errors[0], earlier, errors[-1], first_decrease)
-
-
-def last_quarter_mean_share(errors: Sequence[float], first_decrease: float = 0.0) -> float:
-    """Return γ from the mean errors of the last two quarters, less noisy than single errors.
-
-    Of an error that falls at a constant rate, the means of two quarters differ by as much as the
-    ends of one do.
-
-    Examples
-    --------
-    >>> from harmonium.models.neural import last_quarter_mean_share
-    >>> round(last_quarter_mean_share([1.0, 0.9, 0.8, 0.7, 0.7, 0.5, 0.5, 0.4, 0.4]), 3)  # of 0.6
-    0.167
-    """
-    quarter = max(1, (len(errors) - 1) // 4)
-    earlier, last = fmean(errors[-2 * quarter : -quarter]), fmean(errors[-quarter:])
-    return _share_decrease(errors[0], earlier, last, first_decrease)
+# sigm(x) = 1/2 + x·P(x²)/Q(x²) on [-16, 16]: a fit to the logistic function, by least squares
+# reweighted towards the largest error; in float32 it is 2.4e-7. No libm, so that loops vectorise.
+_P0 = np.float32(0.2499998405116173)
+_P1 = np.float32(0.008071024798550323)
+_P2 = np.float32(4.5919157404849326e-05)
+_P3 = np.float32(4.418049884562555e-08)
+_Q1 = np.float32(0.1156168460284382)
+_Q2 = np.float32(0.0014852387627362791)
+_Q3 = np.float32(3.7035663947869934e-06)
+_Q4 = np.float32(9.468111193409728e-10)
+_EDGE = np.float32(16.0)
+_HALF = np.float32(0.5)
+ONE = np.float32(1.0)
+ZERO = np.float32(0.0)
 
 
-def _share_decrease(first: float, earlier: float, last: float, first_decrease: float) -> float:
-    if last >= first * (1 - first_decrease):
-        return 1.0
-    return (earlier - last) / (first - last)
+@jit_inline
+def sigmoid(x: np.float32) -> np.float32:
+    """Return the logistic function of x."""
+    x = min(max(x, -_EDGE), _EDGE)
+    u = x * x
+    return _HALF + x * (((_P3 * u + _P2) * u + _P1) * u + _P0) / (
+        (((_Q4 * u + _Q3) * u + _Q2) * u + _Q1) * u + ONE
+    )
 
 
-def is_below(decrease: float, limit: float) -> bool:
-    """Whether a rule applies; with a limit of 0 it never does, also for a negative γ."""
-    return limit > 0 and decrease < limit
+@jit_fast
+def activate(X: Floats, bias: Floats, sign: np.float32) -> None:
+    """X ← sign·sigm(X + bias)."""
+    for row in range(X.shape[0]):
+        for unit in range(X.shape[1]):
+            X[row, unit] = sign * sigmoid(X[row, unit] + bias[unit])
+
+
+@jit_fast
+def draw(X: Floats, bias: Floats, key: np.uint64, stream: int, first: int) -> None:
+    """X ← 1 with probability sigm(X + bias), else 0; row r takes the draws of row first + r."""
+    low, high = fork(key, stream)
+    units = X.shape[1]
+    for row in range(X.shape[0]):
+        start = np.uint32((first + row) * units)
+        for unit in range(units):
+            p = sigmoid(X[row, unit] + bias[unit])
+            u = uniform(low, high, np.uint32(start + np.uint32(unit)))
+            X[row, unit] = ONE if u < p else ZERO
+
+
+@jit_fast
+def _multiply(X: Floats, W: Floats, target: Floats) -> None:
+    np.dot(X, W, target)
+
+
+def draw_layer(X: Floats, W: Floats, bias: Floats, key: np.uint64) -> Floats:
+    """Return draws of the units that have these weights to the units of X."""
+    drawn = np.empty((len(X), len(bias)), np.float32)
+    _multiply(X, W, drawn)
+    draw(drawn, bias, key, 0, 0)
+    return drawn
+
+
+@jit_fast
+def copy(source: Floats, target: Floats) -> None:
+    """Copy rows; faster than Numba's assignment of slices, which allows for overlaps."""
+    for row in range(target.shape[0]):
+        for unit in range(target.shape[1]):
+            target[row, unit] = source[row, unit]
+
+
+@jit_fast
+def gather(data: Floats, order: Indices, first: int, target: Floats) -> None:
+    """Copy the rows of `data` at `order`, from place `first` on, into `target`."""
+    for row in range(target.shape[0]):
+        source = order[first + row]
+        for unit in range(target.shape[1]):
+            target[row, unit] = data[source, unit]
+
+
+@jit_inline
+def compute_step(
+    slope: np.float32,
+    weight: np.float32,
+    last: np.float32,
+    rate: np.float32,
+    momentum: np.float32,
+    weight_cost: np.float32,
+) -> np.float32:
+    """Return the step of a weight: along its slope, less the weight cost, with momentum."""
+    return rate * (slope - weight_cost * weight) + momentum * last
+
+
+@jit_fast
+def update_weights(
+    W: Floats,
+    last: Floats,
+    slopes: Floats,
+    connected: Floats,
+    scale: np.float32,
+    rate: np.float32,
+    momentum: np.float32,
+    weight_cost: np.float32,
+) -> None:
+    """W ← W + step, along scale·slopes; weights change where `connected` is 1."""
+    for i in range(W.shape[0]):
+        weights, steps, links, slope = W[i], last[i], connected[i], slopes[i]
+        for j in range(W.shape[1]):
+            step = compute_step(scale * slope[j], weights[j], steps[j], rate, momentum, weight_cost)
+            steps[j] = step * links[j]
+            weights[j] += steps[j]
+
+
+@jit_fast
+def update_bias(
+    bias: Floats, last: Floats, slopes: Floats, rate: np.float32, momentum: np.float32
+) -> None:
+    """Bias ← bias + step, along the mean of the rows of slopes (rows, units)."""
+    scale = np.float32(1.0 / len(slopes))
+    means = np.zeros(len(bias), np.float32)
+    for row in range(slopes.shape[0]):
+        for unit in range(slopes.shape[1]):
+            means[unit] += slopes[row, unit] * scale
+    for unit in range(len(bias)):
+        last[unit] = compute_step(means[unit], bias[unit], last[unit], rate, momentum, ZERO)
+        bias[unit] += last[unit]

@@ -1,44 +1,135 @@
-"""Restricted Boltzmann machines: the one of the paper, and one with our best settings."""
+"""Restricted Boltzmann machines: the one of the paper, and one with our best settings.
 
-from collections.abc import Mapping
+The fit and the models come first, then the paper's control of training, and the kernels:
+contrastive divergence, Gibbs sampling and the reconstruction error. V (rows, n) are visible and H
+(rows, m) hidden units, W (n, m) the weights, b (n) and c (m) the biases, all float32.
+"""
+
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.models.base import Fitted, Interactions, Matrix, Model, Replacement, Steps
-from harmonium.models.kernels import rbm as kernels
-from harmonium.models.kernels.layers import Floats
-from harmonium.models.kernels.rbm import Machine
-from harmonium.models.neural import (
-    CONTEXTS,
+from harmonium.jit import jit_fast
+from harmonium.models.base import (
     DOUBLED_ODDS,
+    Fitted,
+    Interactions,
+    Matrix,
+    Replacement,
+    Steps,
+    check_length,
+)
+from harmonium.models.neural import (
+    BLOCK,
+    CONTEXTS,
+    ONE,
+    ZERO,
     Batch,
     Connections,
+    Floats,
     HiddenUnits,
+    Machine,
     Momentum,
+    NeuralModel,
+    Part,
     Share,
     Significance,
     WeightCost,
     WeightSpread,
-    check_length,
-    compute_log_odds,
-    connect,
-    count_hidden,
+    activate,
+    compute_gamma,
+    compute_step,
+    copy,
+    copy_arrays,
+    draw,
+    draw_layer,
     find_linked_bits,
+    gather,
     is_below,
-    last_quarter_mean_share,
-    last_quarter_share,
-    unpack_machine,
+    make_machine,
+    split_work,
+    zeros_like,
 )
 from harmonium.seeds import draw_key
 
 
 @dataclass(frozen=True)
-class RBM(Model):
+class FittedRBM:
+    """A trained RBM, and the parents at which its chains start."""
+
+    machine: Machine
+    parents: Bits
+    gibbs_steps: int
+    recombined: bool
+    facts: dict[str, float]
+
+    def free_energy(self, bits: Bits) -> NDArray[np.float64]:
+        """Return F(v) = -b·v - Σ log(1 + exp(c + v·W)) of each row; P(v) ∝ exp(-F(v))."""
+        weights, visible, hidden = (part.astype(np.float64) for part in self.machine)
+        inputs = bits @ weights + hidden
+        energies: NDArray[np.float64] = -(bits @ visible) - np.logaddexp(0.0, inputs).sum(axis=1)
+        return energies
+
+    def interactions(self) -> Interactions:
+        """Return how strongly each pair of bits is coupled, a symmetric matrix.
+
+        The strength is the size of the log odds ratio of two bits given all others. An RBM has it
+        in closed form: Σ over hidden units of log (1 + e^a11)(1 + e^a00) / (1 + e^a10)(1 + e^a01),
+        where a are the inputs of the unit with the two bits set to one and zero. The other bits are
+        those of a parent; the result is the mean over some parents.
+        """
+        weights, _, biases = (part.astype(np.float64) for part in self.machine)
+        parents = self.parents[:CONTEXTS].astype(np.float64)
+        inputs = (parents @ weights + biases).clip(
+            -100.0, 100.0
+        )  # so that products of e^a do not overflow
+        weights = weights.clip(-50.0, 50.0)
+        ratios = np.zeros((len(weights), len(weights)))
+        for unit in range(weights.shape[1]):
+            seen = np.flatnonzero(weights[:, unit])
+            off = np.exp(-parents[:, seen] * weights[seen, unit])  # e^a with a bit set to zero
+            on = off * np.exp(weights[seen, unit])
+            base = np.exp(inputs[:, unit])[:, None, None]
+            both, first = 1 + base * _outer(on, on), 1 + base * _outer(on, off)
+            neither, second = 1 + base * _outer(off, off), 1 + base * _outer(off, on)
+            ratios[np.ix_(seen, seen)] += np.log(both * neither / (first * second)).mean(axis=0)
+        np.fill_diagonal(ratios, 0.0)
+        return Interactions(np.abs(ratios), DOUBLED_ODDS, unit="size of the log odds ratio")
+
+    def weights(self) -> Matrix:
+        """Return the weights between bits and hidden units, (length, hidden)."""
+        return self.machine.W.astype(np.float64)
+
+    def linkage(self) -> list[tuple[int, ...]]:
+        """Return for each hidden unit the bits that carry most of its squared weights."""
+        return find_linked_bits(self.weights())
+
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.
+
+        Recombined chains start from hidden units that are each shuffled among the parents: what
+        one hidden unit has learned stays together, and is combined with that of other parents.
+        """
+        shape = (count, self.parents.shape[1])
+        chains = np.resize(self.parents, shape).astype(np.float32)
+        if self.recombined:
+            hidden = draw_hidden(chains, self.machine, draw_key(rng))
+            shuffled = rng.permuted(hidden, axis=0)
+            chains = draw_visible(shuffled, self.machine, draw_key(rng))
+        gibbs(chains, self.machine, self.gibbs_steps, draw_key(rng))
+        return chains.astype(np.uint8)
+
+
+def _outer(one: Matrix, other: Matrix) -> Matrix:
+    return one[:, :, None] * other[:, None, :]
+
+
+@dataclass(frozen=True)
+class RBM(NeuralModel):
     """A restricted Boltzmann machine trained by contrastive divergence.
 
     Examples
@@ -50,8 +141,7 @@ class RBM(Model):
     """
 
     name: ClassVar[str] = "rbm"
-    replacement: ClassVar[Replacement] = "rtr"
-    step_fields: ClassVar[tuple[str, ...]] = ("cd_steps", "max_epochs", "gibbs_steps")
+    kept: ClassVar[type | None] = FittedRBM
 
     hidden: Annotated[
         HiddenUnits,
@@ -125,50 +215,39 @@ class RBM(Model):
         visible = parents.astype(np.float32)
         seen, unseen = visible[rows[held_back:]], visible[rows[:held_back]]
         machine = self._start(seen, rng, previous)
-        connected = self._connect(seen, machine.W.shape[1])
+        connected = self.connect(seen, len(machine.c))
         machine.W[:] *= connected
-        last = Machine(*(np.zeros_like(weights) for weights in machine))
+        last = zeros_like(machine)
         chains = seen[: self.batch].copy() if self.persistent else seen[:0]
-        scratch = kernels.make_scratch(self.batch, *machine.W.shape)
         key = draw_key(rng)
-        control = _Control(self)
+        control = Control(self)
         control.watch(0, machine, seen, unseen, key)
-        epoch = 0
-        while epoch < self.max_epochs and not control.stop:
-            order = rng.permutation(len(seen))
-            rule = self._rule(control)
-            kernels.train_epoch(
-                seen, order, machine, last, connected, chains, rule, scratch, key, epoch
-            )
-            epoch += 1
-            if epoch % self.error_every == 0:
-                control.watch(epoch, machine, seen, unseen, key)
-        facts = {"epochs": float(epoch), **control.facts}
+
+        def update(part: Part) -> None:
+            train_batches(part, seen, machine, last, connected, chains, self._rule(control))
+
+        def is_done(epochs: int) -> bool:
+            if epochs % self.error_every == 0:
+                control.watch(epochs, machine, seen, unseen, key)
+            return control.stop
+
+        epochs = self.train(update, is_done, len(seen), machine.W.size, key, rng)
+        facts = {"epochs": float(epochs), **control.facts}
         recombined = self.chain_start == "recombined"
         return FittedRBM(machine, parents.copy(), self.gibbs_steps, recombined, facts)
 
-    def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
-        """Return weights, biases and parents."""
-        if not isinstance(fitted, FittedRBM):
-            return {}
-        return {**fitted.machine._asdict(), "parents": fitted.parents}
+    def _start(self, seen: Floats, rng: np.random.Generator, previous: Fitted | None) -> Machine:
+        """Return the initial weights and biases: those of the last fit, or small random weights."""
+        length = seen.shape[1]
+        if self.warm_start and isinstance(previous, FittedRBM):
+            check_length(len(previous.machine.b), length, "RBM")
+            return copy_arrays(previous.machine)
+        hidden = self.count_hidden(length)
+        return make_machine(seen, hidden, self.weight_spread, rng, self.marginal_clip)
 
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> "FittedRBM | None":
-        """Return the RBM that was packed."""
-        if not arrays:
-            return None
-        machine, parents = unpack_machine(arrays)
-        recombined = self.chain_start == "recombined"
-        return FittedRBM(machine, parents, self.gibbs_steps, recombined, {})
-
-    def _connect(self, seen: Floats, hidden: int) -> Floats:
-        """Return 1 where a bit and a hidden unit are connected, otherwise 0: (length, hidden)."""
-        return connect(seen, hidden, self.connections, self.significance)
-
-    def _rule(self, control: "_Control") -> kernels.Rule:
+    def _rule(self, control: "Control") -> "Rule":
         """Return the learning rule of the kernel for this epoch."""
-        return kernels.Rule(
-            batch=self.batch,
+        return Rule(
             steps=self.cd_steps,
             rate=np.float32(self.rate * control.rate),
             bias_rate=np.float32(self.bias_rate * control.rate),
@@ -178,17 +257,6 @@ class RBM(Model):
             centered=self.centered,
             sampled=self.positive == "samples",
         )
-
-    def _start(self, seen: Floats, rng: np.random.Generator, previous: Fitted | None) -> Machine:
-        """Return the initial weights and biases: those of the last fit, or small random weights."""
-        length = seen.shape[1]
-        if self.warm_start and isinstance(previous, FittedRBM):
-            check_length(len(previous.machine.b), length, "RBM")
-            return Machine(*(weights.copy() for weights in previous.machine))
-        hidden = count_hidden(self.hidden, length)
-        weights = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)
-        biases = compute_log_odds(seen, self.marginal_clip)
-        return Machine(weights, biases, np.zeros(hidden, np.float32))
 
 
 @dataclass(frozen=True)
@@ -225,8 +293,8 @@ class PaperRBM(RBM):
 
 
 @dataclass
-class _Control:
-    """Parameter control of the paper: the error sets rates, momentum and the end of training."""
+class Control:
+    """Parameter control of the paper: γ sets rates, momentum and the end of training."""
 
     rbm: RBM
     rate: float = 1.0
@@ -249,19 +317,20 @@ class _Control:
             return
         sampled = rbm.error == "samples"
         fresh = key ^ np.uint64(2**63 + epoch)  # independent of the draws of training
-        error = kernels.reconstruction_error(seen, machine, sampled, fresh)
+        error = reconstruction_error(seen, machine, sampled, fresh)
         self.errors.append(error)
-        if epoch > 0:
-            decrease = self._decrease()
-            self._apply(decrease)
-            self.facts |= {"error": error, "decrease": decrease}
-        if epoch > 0 and rbm.stop_gap and len(unseen):
-            missed = kernels.reconstruction_error(unseen, machine, sampled, ~fresh)
+        if epoch == 0:
+            return
+        gamma = compute_gamma(self.errors, rbm.gamma, rbm.first_decrease)
+        self.apply(gamma)
+        self.facts |= {"error": error, "decrease": gamma}
+        if rbm.stop_gap and len(unseen):
+            missed = reconstruction_error(unseen, machine, sampled, ~fresh)
             gap = _measure_gap(error, missed, relative=rbm.gap == "relative")
             self.stop |= gap >= rbm.stop_gap
             self.facts["gap"] = gap
 
-    def _apply(self, decrease: float) -> None:
+    def apply(self, gamma: float) -> None:
         """Change momentum and rates, and stop, where γ is small.
 
         γ of means counts once both of its quarters lie behind the last change: a change of rates
@@ -270,19 +339,14 @@ class _Control:
         rbm, before = self.rbm, (self.momentum, self.rate)
         if rbm.gamma == "means" and len(self.errors) <= 2 * self.changed:
             return
-        if is_below(decrease, rbm.momentum_below):
+        if is_below(gamma, rbm.momentum_below):
             self.momentum = rbm.final_momentum
-        if is_below(decrease, rbm.halve_below):
+        if is_below(gamma, rbm.halve_below):
             self.rate = 0.5
-        self.stop = is_below(decrease, rbm.stop_below)
+        self.stop = is_below(gamma, rbm.stop_below)
         if (self.momentum, self.rate) != before:
             self.changed = len(self.errors)
             self.stop &= rbm.gamma == "points"
-
-    def _decrease(self) -> float:
-        """Return γ: the share of the error's decrease that falls into the last quarter."""
-        measure = last_quarter_mean_share if self.rbm.gamma == "means" else last_quarter_share
-        return measure(self.errors, self.rbm.first_decrease)
 
 
 def _measure_gap(error: float, missed: float, *, relative: bool) -> float:
@@ -292,76 +356,205 @@ def _measure_gap(error: float, missed: float, *, relative: bool) -> float:
     return abs(error - missed) / (missed if relative else 1.0)
 
 
-@dataclass(frozen=True)
-class FittedRBM:
-    """A trained RBM, and the parents at which its chains start."""
+class Rule(NamedTuple):
+    """The learning rule: settings of the gradient and the update."""
 
-    machine: Machine
-    parents: Bits
-    gibbs_steps: int
-    recombined: bool
-    facts: Mapping[str, float]
-
-    def free_energy(self, bits: Bits) -> NDArray[np.float64]:
-        """Return F(v) = -b·v - Σ log(1 + exp(c + v·W)) of each row; P(v) ∝ exp(-F(v))."""
-        weights, visible, hidden = (part.astype(np.float64) for part in self.machine)
-        inputs = bits @ weights + hidden
-        energies: NDArray[np.float64] = -(bits @ visible) - np.logaddexp(0.0, inputs).sum(axis=1)
-        return energies
-
-    def interactions(self) -> Interactions:
-        """Return how strongly each pair of bits is coupled, a symmetric matrix.
-
-        The strength is the size of the log odds ratio of two bits given all others. An RBM has it
-        in closed form: Σ over hidden units of log (1 + e^a11)(1 + e^a00) / (1 + e^a10)(1 + e^a01),
-        where a are the inputs of the unit with the two bits set to one and zero. The other bits are
-        those of a parent; the result is the mean over some parents.
-        """
-        weights, _, biases = (part.astype(np.float64) for part in self.machine)
-        parents = self.parents[:CONTEXTS].astype(np.float64)
-        inputs = (parents @ weights + biases).clip(
-            -100.0, 100.0
-        )  # so that products of e^a do not overflow
-        weights = weights.clip(-50.0, 50.0)
-        ratios = np.zeros((len(weights), len(weights)))
-        for unit in range(weights.shape[1]):
-            seen = np.flatnonzero(weights[:, unit])
-            off = np.exp(-parents[:, seen] * weights[seen, unit])  # e^a with a bit set to zero
-            on = off * np.exp(weights[seen, unit])
-            base = np.exp(inputs[:, unit])[:, None, None]
-            both, first = 1 + base * _outer(on, on), 1 + base * _outer(on, off)
-            neither, second = 1 + base * _outer(off, off), 1 + base * _outer(off, on)
-            ratios[np.ix_(seen, seen)] += np.log(both * neither / (first * second)).mean(axis=0)
-        np.fill_diagonal(ratios, 0.0)
-        return Interactions(np.abs(ratios), DOUBLED_ODDS, unit="size of the log odds ratio")
-
-    def weights(self) -> Matrix:
-        """Return the weights between bits and hidden units, (length, hidden)."""
-        return self.machine.W.astype(np.float64)
-
-    def linkage(self) -> list[tuple[int, ...]]:
-        """Return for each hidden unit the bits that carry most of its squared weights.
-
-        Bits are added, the strongest first, until they have nine tenths of the sum. Units with
-        fewer than two bits are left out.
-        """
-        return find_linked_bits(self.weights())
-
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
-        """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.
-
-        Recombined chains start from hidden units that are each shuffled among the parents: what
-        one hidden unit has learned stays together, and is combined with that of other parents.
-        """
-        shape = (count, self.parents.shape[1])
-        chains = np.resize(self.parents, shape).astype(np.float32)
-        if self.recombined:
-            hidden = kernels.draw_hidden(chains, self.machine, draw_key(rng))
-            shuffled = rng.permuted(hidden, axis=0)
-            chains = kernels.draw_visible(shuffled, self.machine, draw_key(rng))
-        kernels.gibbs(chains, self.machine, self.gibbs_steps, draw_key(rng))
-        return chains.astype(np.uint8)
+    steps: int
+    rate: np.float32
+    bias_rate: np.float32
+    momentum: np.float32
+    bias_momentum: np.float32
+    weight_cost: np.float32
+    centered: bool
+    sampled: bool
+    """Whether the positive phase uses samples of hidden units, or their probabilities."""
 
 
-def _outer(one: Matrix, other: Matrix) -> Matrix:
-    return one[:, :, None] * other[:, None, :]
+@jit_fast
+def train_batches(
+    part: Part,
+    data: Floats,
+    machine: Machine,
+    last: Machine,
+    connected: Floats,
+    chains: Floats,
+    rule: Rule,
+) -> None:
+    """Contrastive divergence over some batches of `data`: Algorithm 2, a batch at a time.
+
+    `machine` and its `last` update change in place; weights are learned where `connected` (n, m) is
+    1, and unchanged where it is 0. Gibbs chains start at the data; with rows in `chains` (batch, n)
+    they continue from these instead (persistent contrastive divergence).
+    """
+    W, b, c = machine
+    order, key = part.order, part.key
+    count = len(order)
+    most = -(-count // part.batches)
+    # Data above reconstruction for both layers, samples of hidden units, and the gradient
+    both_V = np.empty((2 * most, W.shape[0]), np.float32)
+    both_H = np.empty((2 * most, W.shape[1]), np.float32)
+    samples = np.empty((most, W.shape[1]), np.float32)
+    gradient = np.empty(W.shape, np.float32)
+    stream = part.epoch * 2 * (rule.steps + 1)
+    for batch in range(part.begin, part.end):
+        first = batch * count // part.batches
+        rows = (batch + 1) * count // part.batches - first
+        V, model_V = both_V[:rows], both_V[rows : 2 * rows]
+        H, model_H = both_H[:rows], both_H[rows : 2 * rows]
+        sample = samples[:rows]
+        gather(data, order, first, V)
+        # Lines 2 to 4: H given V.
+        np.dot(V, W, H)
+        if rule.sampled:
+            draw(H, c, key, stream, first)
+            start = H
+        else:
+            copy(H, sample)
+            draw(sample, c, key, stream, first)
+            activate(H, c, ONE)
+            start = sample
+        # Lines 5 and 6: the reconstruction of V given H, and the probabilities of H given that.
+        if len(chains) > 0:
+            np.dot(chains[:rows], W, sample)
+            draw(sample, c, key, stream + 1, first)
+            start = sample
+        np.dot(start, W.T, model_V)
+        draw(model_V, b, key, stream + 2, first)
+        np.dot(model_V, W, model_H)
+        for step in range(1, rule.steps):
+            copy(model_H, sample)
+            draw(sample, c, key, stream + 2 * step + 1, first)
+            np.dot(sample, W.T, model_V)
+            draw(model_V, b, key, stream + 2 * step + 2, first)
+            np.dot(model_V, W, model_H)
+        # Lines 7 to 9. With a changed sign one product gives positive and negative gradient.
+        activate(model_H, c, -ONE)
+        np.dot(both_V[: 2 * rows].T, both_H[: 2 * rows], gradient)
+        _update(gradient, V, model_V, H, model_H, machine, last, connected, rule)
+        if len(chains) > 0:
+            copy(model_V, chains[:rows])
+
+
+@jit_fast
+def _update(
+    gradient: Floats,
+    V: Floats,
+    model_V: Floats,
+    H: Floats,
+    negative_H: Floats,
+    machine: Machine,
+    last: Machine,
+    connected: Floats,
+    rule: Rule,
+) -> None:
+    """Update the parameters by Eqs. (5) and (6), with momentum and weight cost.
+
+    Centring (Tang and Sutskever 2011; Melchior, Fischer and Wiskott 2016) uses v - mean(v) and
+    h - mean(h) in the gradient of W, and adjusts the biases so that they keep their meaning:
+    b -= ΔW·mean(h), c -= ΔWᵀ·mean(v). The RBM itself remains an ordinary one.
+    """
+    W, b, c = machine
+    rows, n = V.shape
+    m = H.shape[1]
+    scale = np.float32(1.0 / rows)
+    mean_v, gap_v = np.zeros(n, np.float32), np.zeros(n, np.float32)
+    mean_h, gap_h = np.zeros(m, np.float32), np.zeros(m, np.float32)
+    for row in range(rows):
+        for i in range(n):
+            mean_v[i] += V[row, i] * scale
+            gap_v[i] += (V[row, i] - model_V[row, i]) * scale
+        for j in range(m):
+            mean_h[j] += H[row, j] * scale
+            gap_h[j] += (H[row, j] + negative_H[row, j]) * scale
+    _update_bias(b, last.b, gap_v, mean_v, rule)
+    _update_bias(c, last.c, gap_h, mean_h, rule)
+    for i in range(n):
+        slopes, weights, steps, links = gradient[i], W[i], last.W[i], connected[i]
+        v, gap = mean_v[i], gap_v[i]
+        for j in range(m):
+            slope = slopes[j] * scale - v * gap_h[j] - gap * mean_h[j]
+            step = compute_step(
+                slope, weights[j], steps[j], rule.rate, rule.momentum, rule.weight_cost
+            )
+            steps[j] = step * links[j]
+            weights[j] += steps[j]
+    if rule.centered:
+        np.dot(last.W, mean_h, gap_v)
+        np.dot(mean_v, last.W, gap_h)
+        for i in range(n):
+            b[i] -= gap_v[i]
+        for j in range(m):
+            c[j] -= gap_h[j]
+
+
+@jit_fast
+def _update_bias(bias: Floats, last: Floats, gap: Floats, mean: Floats, rule: Rule) -> None:
+    """Bias ← bias + step, along the gap; the mean becomes 0 unless gradients are centred."""
+    used = ONE if rule.centered else ZERO
+    for unit in range(len(bias)):
+        mean[unit] *= used
+        last[unit] = rule.bias_rate * gap[unit] + rule.bias_momentum * last[unit]
+        bias[unit] += last[unit]
+
+
+def draw_hidden(V: Floats, machine: Machine, key: np.uint64) -> Floats:
+    """Draw H given V."""
+    return draw_layer(V, machine.W, machine.c, key)
+
+
+def draw_visible(H: Floats, machine: Machine, key: np.uint64) -> Floats:
+    """Draw V given H."""
+    return draw_layer(H, machine.W.T, machine.b, key)
+
+
+def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64) -> None:
+    """Run `steps` full Gibbs steps, V → H → V, on each row of V in place."""
+    for begin, end in split_work(len(V), 2 * steps * machine.W.size, multiple=BLOCK):
+        _gibbs(V, machine, steps, key, begin, end)
+
+
+@jit_fast
+def _gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, begin: int, end: int) -> None:
+    """Run the chains of the rows from `begin` to `end`."""
+    W, b, c = machine
+    H = np.empty((BLOCK, W.shape[1]), np.float32)
+    for first in range(begin, end, BLOCK):
+        block = V[first : first + BLOCK]
+        hidden = H[: len(block)]
+        for step in range(steps):
+            np.dot(block, W, hidden)
+            draw(hidden, c, key, 2 * step, first)
+            np.dot(hidden, W.T, block)
+            draw(block, b, key, 2 * step + 1, first)
+
+
+@jit_fast
+def reconstruction_error(V: Floats, machine: Machine, sampled: bool, key: np.uint64) -> float:
+    """Return the mean |v - reconstruction| over rows and units, after one step V → H → V.
+
+    It uses probabilities, or with `sampled` draws, as described in the text of the paper.
+    """
+    W, b, c = machine
+    H = np.empty((BLOCK, W.shape[1]), np.float32)
+    R = np.empty((BLOCK, W.shape[0]), np.float32)
+    total = 0.0
+    streams = np.arange(2)  # not literals, for which Numba would compile `draw` again
+    for first in range(0, len(V), BLOCK):
+        block = V[first : first + BLOCK]
+        hidden, again = H[: len(block)], R[: len(block)]
+        np.dot(block, W, hidden)
+        if sampled:
+            draw(hidden, c, key, streams[0], first)
+        else:
+            activate(hidden, c, ONE)
+        np.dot(hidden, W.T, again)
+        if sampled:
+            draw(again, b, key, streams[1], first)
+        else:
+            activate(again, b, ONE)
+        error = ZERO
+        for row in range(block.shape[0]):
+            for unit in range(block.shape[1]):
+                error += abs(block[row, unit] - again[row, unit])
+        total += float(error)
+    return total / V.size

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from harmonium.models.kernels import helmholtz as kernels
-from harmonium.models.kernels.helmholtz import Networks, Rule
-from harmonium.models.kernels.layers import Floats, draw
+from harmonium.models import helmholtz as kernels
+from harmonium.models.helmholtz import FittedHelmholtz, Networks, Rule, Scratch
+from harmonium.models.neural import Floats, Part, draw, draw_layer, zeros_like
 from tests.rows import every_row, random_rows
 
 KEY = np.uint64(20260104)
@@ -20,6 +20,11 @@ def make_networks(n: int, m: int, seed: int, spread: float = 1.0) -> Networks:
     rng = np.random.default_rng(seed)
     shapes = ((m, n), (n,), (m,), (n, m), (m,))
     return Networks(*(rng.normal(0, spread, shape).astype(np.float32) for shape in shapes))
+
+
+def make_scratch(rows: int, n: int, m: int) -> Scratch:
+    shapes = ((rows, n), (rows, m), (m, n), (n, m))
+    return Scratch(*(np.empty(shape, np.float32) for shape in shapes))
 
 
 def log_bernoulli(bits: Floats, inputs: Matrix) -> float:
@@ -45,7 +50,7 @@ def test_the_wake_gradient_is_that_of_the_generative_likelihood() -> None:
         random_rows(8, 5, seed=2).astype(np.float32),
         random_rows(8, 3, seed=3).astype(np.float32),
     )
-    scratch = kernels.make_scratch(8, 5, 3)
+    scratch = make_scratch(8, 5, 3)
     kernels.compute_wake_slopes(V, H, networks, scratch)
     G, b, c, _, _ = (part.astype(np.float64) for part in networks)
 
@@ -53,7 +58,7 @@ def test_the_wake_gradient_is_that_of_the_generative_likelihood() -> None:
         return log_bernoulli(V, H @ G + b) + log_bernoulli(H, np.tile(c, (8, 1)))
 
     expected = [finite_differences(value, part) for part in (G, b, c)]
-    slopes = (scratch.G, scratch.visible_slopes.sum(axis=0), scratch.hidden_slopes.sum(axis=0))
+    slopes = (scratch.G, scratch.visible.sum(axis=0), scratch.hidden.sum(axis=0))
     for slope, difference in zip(slopes, expected, strict=True):
         np.testing.assert_allclose(slope, difference, atol=1e-5, rtol=1e-4)
 
@@ -64,7 +69,7 @@ def test_the_sleep_gradient_is_that_of_the_recognition_likelihood() -> None:
         random_rows(8, 5, seed=5).astype(np.float32),
         random_rows(8, 3, seed=6).astype(np.float32),
     )
-    scratch = kernels.make_scratch(8, 5, 3)
+    scratch = make_scratch(8, 5, 3)
     kernels.compute_sleep_slopes(V, H, networks, scratch)
     R, r = networks.R.astype(np.float64), networks.r.astype(np.float64)
 
@@ -72,7 +77,7 @@ def test_the_sleep_gradient_is_that_of_the_recognition_likelihood() -> None:
         return log_bernoulli(H, V @ R + r)
 
     expected = [finite_differences(value, part) for part in (R, r)]
-    slopes = (scratch.R, scratch.hidden_slopes.sum(axis=0))
+    slopes = (scratch.R, scratch.hidden.sum(axis=0))
     for slope, difference in zip(slopes, expected, strict=True):
         np.testing.assert_allclose(slope, difference, atol=1e-5, rtol=1e-4)
 
@@ -111,9 +116,9 @@ def test_an_epoch_is_wake_and_sleep_batch_by_batch() -> None:
         V = drawn(H @ G, b.astype(np.float32), 6, first)
         gap = H - expit(V @ R + r)
         R, r = move("R", R, V.T @ gap / rows, 0.01), move("r", r, gap.mean(axis=0))
-    rule = Rule(8, np.float32(0.3), np.float32(0.5), np.float32(0.01))
-    scratch = kernels.make_scratch(8, 5, 3)
-    kernels.train_epoch(data, order, networks, last, connected, rule, scratch, KEY, 1)
+    rule = Rule(np.float32(0.3), np.float32(0.5), np.float32(0.01))
+    part, downwards = Part(order, 3, 0, 3, KEY, 1), np.ascontiguousarray(connected.T)
+    kernels.train_batches(part, data, networks, last, connected, downwards, rule)
     for trained, expected in zip(networks, (G, b, c, R, r), strict=True):
         np.testing.assert_allclose(trained, expected, atol=1e-5)
 
@@ -132,8 +137,7 @@ def enumerate_rows(networks: Networks) -> Matrix:
 def test_generated_rows_match_enumeration() -> None:
     """A χ² test over the 16 rows at five standard deviations: false alarms 1 in 3 million."""
     networks = make_networks(4, 3, seed=12)
-    hidden = kernels.dream(100_000, networks, KEY)
-    V = kernels.generate(hidden, networks, KEY ^ np.uint64(1))
+    V = FittedHelmholtz(networks, rounds=0).sample(100_000, np.random.default_rng(1))
     seen = np.bincount((V @ [8, 4, 2, 1]).astype(int), minlength=16)
     expected = 100_000 * enumerate_rows(networks)
     assert ((seen - expected) ** 2 / expected).sum() < 15 + 5 * np.sqrt(2 * 15)
@@ -142,7 +146,7 @@ def test_generated_rows_match_enumeration() -> None:
 def test_recognised_units_have_the_probabilities_of_the_recognition_network() -> None:
     networks = make_networks(4, 3, seed=13)
     row = random_rows(1, 4, seed=14).astype(np.float32)
-    H = kernels.recognize(np.repeat(row, 100_000, axis=0), networks, KEY)
+    H = draw_layer(np.repeat(row, 100_000, axis=0), networks.R, networks.r, KEY)
     p = expit(row[0] @ networks.R + networks.r)
     assert (np.abs(H.mean(axis=0, dtype=np.float64) - p) < 5 * np.sqrt(p * (1 - p) / 1e5)).all()
 
@@ -151,14 +155,13 @@ def test_wake_and_sleep_raise_the_likelihood_of_the_data() -> None:
     """Six bits in two blocks of three equal bits: the machine must put its weight there."""
     data = np.repeat(random_rows(400, 2, seed=15), 3, axis=1).astype(np.float32)
     networks = make_networks(6, 4, seed=16, spread=0.1)
-    last = Networks(*(np.zeros_like(part) for part in networks))
-    rule = Rule(20, np.float32(0.3), np.float32(0.5), np.float32(0.0001))
-    scratch = kernels.make_scratch(20, 6, 4)
-    connected = np.ones((6, 4), np.float32)
+    last = zeros_like(networks)
+    rule = Rule(np.float32(0.3), np.float32(0.5), np.float32(0.0001))
+    upwards, downwards = np.ones((6, 4), np.float32), np.ones((4, 6), np.float32)
     rng = np.random.default_rng(17)
     for epoch in range(60):
-        order = rng.permutation(len(data))
-        kernels.train_epoch(data, order, networks, last, connected, rule, scratch, KEY, epoch)
+        part = Part(rng.permutation(len(data)), 20, 0, 20, KEY, epoch)
+        kernels.train_batches(part, data, networks, last, upwards, downwards, rule)
     rows = every_row(6)
     blocks = (rows[:, :3] == rows[:, :1]).all(axis=1) & (rows[:, 3:] == rows[:, 3:4]).all(axis=1)
     assert enumerate_rows(networks)[blocks].sum() > 0.8  # 4 of 64 rows; 0.0625 before training

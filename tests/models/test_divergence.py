@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from harmonium.arrays import Bits
-from harmonium.models.kernels import rbm as kernels
-from harmonium.models.kernels.layers import Floats, activate, draw
-from harmonium.models.kernels.rbm import Machine, Rule
-from harmonium.models.rbm import FittedRBM
+from harmonium.models import rbm as kernels
+from harmonium.models.neural import Floats, Machine, Part, activate, draw, zeros_like
+from harmonium.models.rbm import FittedRBM, Rule
 
 KEY = np.uint64(20260101)
 ONE = np.float32(1.0)
@@ -94,7 +93,6 @@ def test_reconstruction_error_is_the_mean_distance_to_the_reconstruction() -> No
 
 def rule(**changes: Any) -> Rule:
     plain = Rule(
-        batch=10,
         steps=1,
         rate=np.float32(0.05),
         bias_rate=np.float32(0.5),
@@ -120,13 +118,14 @@ def transcribe(
     connected: Floats,
     chains: Floats,
     how: Rule,
+    batch: int,
     epoch: int,
 ) -> Machine:
     """Algorithm 2 and Eqs. (5) and (6), batch by batch, in plain NumPy (draws from the kernel)."""
     W, b, c = (weights.copy() for weights in rbm)
     dW, db, dc = (weights.copy() for weights in last)
     stream = epoch * 2 * (how.steps + 1)
-    batches = -(-len(data) // how.batch)
+    batches = -(-len(data) // batch)
     for first, end in pairwise(i * len(data) // batches for i in range(batches + 1)):
         V = data[first:end]
         sample = drawn(V @ W, c, stream, first)
@@ -172,16 +171,17 @@ def transcribe(
 def test_an_epoch_is_the_papers_algorithm(
     changes: dict[str, Any], persistent: bool, sparse: bool
 ) -> None:
-    how = rule(**changes)
+    batch = changes.get("batch", 10)
+    how = rule(**{name: value for name, value in changes.items() if name != "batch"})
     rng = np.random.default_rng(6)
     data = rng.integers(0, 2, (37, 6)).astype(np.float32)
     rbm, last = machine(6, 3, seed=7, spread=0.3), machine(6, 3, seed=8, spread=0.01)
-    chains = rng.integers(0, 2, (how.batch if persistent else 0, 6)).astype(np.float32)
+    chains = rng.integers(0, 2, (batch if persistent else 0, 6)).astype(np.float32)
     connected = (rng.random((6, 3)) < (0.5 if sparse else 1.0)).astype(np.float32)
-    expected = transcribe(data, rbm, last, connected, chains.copy(), how, epoch=2)
-    scratch = kernels.make_scratch(how.batch, 6, 3)
-    order = np.arange(len(data))
-    kernels.train_epoch(data, order, rbm, last, connected, chains, how, scratch, KEY, 2)
+    expected = transcribe(data, rbm, last, connected, chains.copy(), how, batch, epoch=2)
+    batches = -(-len(data) // batch)
+    part = Part(np.arange(len(data)), batches, 0, batches, KEY, 2)
+    kernels.train_batches(part, data, rbm, last, connected, chains, how)
     for trained, transcribed in zip(rbm, expected, strict=True):
         np.testing.assert_allclose(trained, transcribed, atol=2e-5)
 
@@ -191,13 +191,12 @@ def test_training_raises_the_likelihood_of_the_data() -> None:
     rng = np.random.default_rng(9)
     data = np.repeat(rng.integers(0, 2, (400, 2)), 3, axis=1).astype(np.float32)
     rbm = machine(6, 4, seed=10, spread=0.01)
-    last = Machine(*(np.zeros_like(weights) for weights in rbm))
+    last = zeros_like(rbm)
     how = rule(rate=np.float32(0.2), centered=True)
     all_of_them = np.ones((6, 4), np.float32)
-    scratch = kernels.make_scratch(how.batch, 6, 4)
     for epoch in range(60):
-        order = rng.permutation(len(data))
-        kernels.train_epoch(data, order, rbm, last, all_of_them, data[:0], how, scratch, KEY, epoch)
+        part = Part(rng.permutation(len(data)), 40, 0, 40, KEY, epoch)
+        kernels.train_batches(part, data, rbm, last, all_of_them, data[:0], how)
     rows = all_rows(6)
     blocks = (rows[:, :3] == rows[:, :1]).all(axis=1) & (rows[:, 3:] == rows[:, 3:4]).all(axis=1)
     assert joint(rbm).sum(axis=1)[blocks].sum() > 0.8  # 4 of 64 rows; 0.0625 before training

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from harmonium.models.kernels import layers
-from harmonium.models.kernels.layers import (
+from harmonium.models import neural
+from harmonium.models.neural import (
     Floats,
     activate,
     draw,
@@ -71,7 +71,7 @@ def test_biases_move_along_the_mean_of_their_slopes_with_momentum() -> None:
 
 
 def test_work_is_split_into_parts_of_about_equal_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "_STEP_PRODUCTS", 100)
+    monkeypatch.setattr(neural, "_STEP_PRODUCTS", 100)
     assert list(split_work(10, 25)) == [(0, 4), (4, 8), (8, 10)]
     assert list(split_work(3, 1000)) == [(0, 1), (1, 2), (2, 3)]
     assert list(split_work(10, 25, multiple=3)) == [(0, 3), (3, 6), (6, 9), (9, 10)]

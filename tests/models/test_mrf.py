@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from harmonium.models.kernels import mrf
-from harmonium.models.kernels.mrf import Numbers
+from harmonium.models import mrf
+from harmonium.models.base import Matrix as Numbers
 from tests.rows import every_row, random_rows
 
 KEY = np.uint64(12345)

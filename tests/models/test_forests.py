@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from harmonium.arrays import Bits
-from harmonium.models.forest import FittedForest
-from harmonium.models.kernels import pairs
-from harmonium.models.kernels.pairs import Indices, Numbers
+from harmonium.models import forests as pairs
+from harmonium.models.base import Indices, Matrix
+from harmonium.models.forests import FittedForest
 from tests.rows import every_row, random_rows
 
 Edges = frozenset[frozenset[int]]
@@ -97,7 +97,7 @@ def test_the_tree_has_the_largest_likelihood_of_all_125(seed: int) -> None:
     assert min(scores.values()) < max(scores.values()) - 1
 
 
-def random_weights(n: int, seed: int) -> Numbers:
+def random_weights(n: int, seed: int) -> Matrix:
     weights = np.random.default_rng(seed).random((n, n))
     return np.triu(weights, 1) + np.triu(weights, 1).T
 
@@ -150,11 +150,11 @@ def test_a_chain_goes_to_the_least_conditional_entropy(seed: int) -> None:
 
 def test_a_forest_has_the_frequencies_of_the_rows() -> None:
     rows = np.array([[0, 0, 1], [0, 1, 1], [0, 1, 0], [1, 1, 1]], dtype=np.uint8)
-    counts = pairs.count_pairs(rows)
-    table = pairs.tabulate_forest(np.array([-1, 0, 1]), counts)
+    parent, order = np.array([-1, 0, 1]), np.arange(3)
+    table = FittedForest(parent, order, pairs.count_pairs(rows)).table
     np.testing.assert_allclose(table, [[0.25, 0.25], [2 / 3, 1.0], [1.0, 2 / 3]])
     rows[:, 0] = 1  # bit 1 never sees a zero above it: it gets its marginal
-    table = pairs.tabulate_forest(np.array([-1, 0, 1]), pairs.count_pairs(rows))
+    table = FittedForest(parent, order, pairs.count_pairs(rows)).table
     np.testing.assert_allclose(table[:2], [[1.0, 1.0], [0.75, 0.75]])
 
 

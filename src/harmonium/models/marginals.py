@@ -1,17 +1,61 @@
-"""PBIL: marginals that move towards those of the parents (Baluja 1994)."""
+"""Models of independent bits: UMDA (Mühlenbein and Paaß 1996) and PBIL (Baluja 1994)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.models.base import Fitted, Model
-from harmonium.models.umda import FittedUMDA
-from harmonium.state import Snapshot
+from harmonium.clock import check_time
+from harmonium.models.base import NO_FACTS, Fitted, Model
+
+_DRAWS = 1_000_000
+"""Bits drawn between two checks of the time; draws need eight times the memory of bits."""
+
+
+@dataclass(frozen=True)
+class UMDA(Model):
+    """Every bit is drawn independently, with its frequency among the parents.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> hm.run(hm.OneMax(length=20), hm.EDA(hm.UMDA(), population=100), seed=1).solved
+    True
+    """
+
+    name: ClassVar[str] = "umda"
+
+    def fit(
+        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
+    ) -> "FittedUMDA":
+        """Compute the frequency of ones of each bit."""
+        return FittedUMDA(parents.mean(axis=0, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class FittedUMDA:
+    """The frequency of ones of each bit, shape (length,)."""
+
+    marginals: NDArray[np.float64]
+
+    @property
+    def facts(self) -> Mapping[str, float]:
+        """No facts."""
+        return NO_FACTS
+
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        """Draw each bit with its frequency."""
+        rows = np.empty((count, self.marginals.size), dtype=np.uint8)
+        size = max(1, _DRAWS // self.marginals.size)
+        for first in range(0, count, size):
+            check_time()
+            block = rows[first : first + size]
+            np.less(rng.random(block.shape), self.marginals, out=block.view(np.bool_))
+        return rows
 
 
 @dataclass(frozen=True)
@@ -42,6 +86,7 @@ class PBIL(Model):
     """
 
     name: ClassVar[str] = "pbil"
+    kept: ClassVar[type | None] = FittedUMDA
 
     rate: Annotated[
         float, Meta(gt=0, le=1, description="share of the way to the parents' frequencies")
@@ -60,13 +105,3 @@ class PBIL(Model):
         if isinstance(previous, FittedUMDA):
             before = previous.marginals
         return FittedUMDA(before + self.rate * (marginals - before))
-
-    def pack(self, fitted: Fitted) -> dict[str, NDArray[Any]]:
-        """Return the frequencies."""
-        return {"marginals": fitted.marginals} if isinstance(fitted, FittedUMDA) else {}
-
-    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> FittedUMDA | None:
-        """Return the fit with these frequencies."""
-        if not arrays:
-            return None
-        return FittedUMDA(Snapshot({}, dict(arrays)).array("marginals", "float64", (None,)))

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.models.kernels import ecga
-from tests.models.kernels.test_boa import noisy_blocks
+from harmonium.models import ecga
+from tests.models.test_boa import noisy_blocks
 from tests.rows import random_rows
 
 Blocks = set[tuple[int, ...]]

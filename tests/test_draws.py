@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harmonium.jit import jit
-from harmonium.models.kernels.draws import fork, uniform
+from harmonium.jit import fork, jit, uniform
 
 ROWS, COLUMNS = 2000, 100
 

@@ -5,10 +5,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from harmonium.models.kernels import dae as kernels
-from harmonium.models.kernels.dae import Rule
-from harmonium.models.kernels.layers import Floats
-from harmonium.models.kernels.rbm import Machine
+from harmonium.models import dae as kernels
+from harmonium.models.dae import Rule
+from harmonium.models.neural import Floats, Machine, Part
 from tests.rows import every_row, random_rows
 
 KEY = np.uint64(20260103)
@@ -92,9 +91,9 @@ def test_an_epoch_follows_the_gradient_batch_by_batch() -> None:
         db = 0.3 * slopes[1] / len(rows) + 0.5 * db
         dc = 0.3 * slopes[2] / len(rows) + 0.5 * dc
         W, b, c = W + dW, b + db, c + dc
-    rule = Rule(8, np.float32(0), np.float32(0.3), np.float32(0.5), np.float32(0.01))
-    scratch = kernels.make_scratch(8, 5, 4)
-    kernels.train_epoch(data, order, machine, last, connected, rule, scratch, KEY, 0)
+    rule = Rule(np.float32(0), np.float32(0.3), np.float32(0.5), np.float32(0.01))
+    part = Part(order, 3, 0, 3, KEY, 0)
+    kernels.train_batches(part, data, machine, last, connected, rule)
     for trained, expected in zip(machine, (W, b, c), strict=True):
         np.testing.assert_allclose(trained, expected, atol=1e-5)
 

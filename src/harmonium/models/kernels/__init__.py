@@ -1,1 +1,0 @@
-"""The compiled inner loops of the models; they take and return arrays."""
