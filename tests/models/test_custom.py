@@ -8,7 +8,6 @@ import pytest
 import harmonium as hm
 from harmonium.models import MODELS, read_interactions, read_linkage, read_weights
 from harmonium.specs import SpecError, importable
-from harmonium.studies.trial import Trial, execute, read_record
 from tests.modules import write_module
 
 SOURCE = """
@@ -62,31 +61,6 @@ def test_a_custom_model_is_run_like_any_other(module: str) -> None:
     assert (result.label, result.solved) == (text, True)
     assert result.algorithm == f"eda:model=({text}),population=100,replacement=keep-parents"
     assert hm.maximize(sum, 20, model=text, seed=1, target=20).success
-
-
-def test_a_custom_model_is_run_by_a_worker(module: str, tmp_path: Path) -> None:
-    text = f"{module}:PBIL:rate=0.5"
-    eda = hm.EDA(MODELS.parse(text), population=100)
-    trial = Trial(hm.OneMax(length=20), eda, hm.Stop(), seed=1)
-    record = read_record(execute(trial.spec, str(tmp_path)))
-    assert (record.status, record.result["label"]) == ("done", text)
-    assert record.result["solved"]
-
-
-def test_a_changed_module_makes_another_trial_and_is_refused_for_the_old(
-    module: str, tmp_path: Path
-) -> None:
-    def make() -> Trial:
-        eda = hm.EDA(MODELS.parse(f"{module}:PBIL"), population=100)
-        return Trial(hm.OneMax(length=20), eda, hm.Stop(), seed=1)
-
-    before = make()
-    assert make().key == before.key
-    (tmp_path / f"{module}.py").write_text(SOURCE + "\n# changed\n", encoding="utf-8")
-    assert make().key != before.key
-    record = read_record(execute(before.spec, str(tmp_path)))
-    assert record.status == "failed"
-    assert f"{module}:PBIL: its module has changed since the model was saved" in record.error
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.clock import Clock, TimeUp
+from harmonium.clock import TimeUp, check_time
 from harmonium.models.marginals import FittedUMDA
 from harmonium.runs import calling
 from harmonium.runs import function as runs_function
@@ -197,13 +197,13 @@ class Slow(hm.Model):
     clock: ClassVar[Any] = None
     steps: int = 4
 
-    def work(self, check: Any) -> None:
+    def work(self) -> None:
         for _ in range(self.steps):
-            check()
+            check_time()
             self.clock.now += 10.0
 
-    def fit(self, parents: Any, rng: Any, previous: Any = None, check: Any = None) -> Any:
-        self.work(check)
+    def fit(self, parents: Any, rng: Any, previous: Any = None) -> Any:
+        self.work()
         return SlowFitted(parents.mean(axis=0), self)
 
 
@@ -212,8 +212,8 @@ class SlowFitted(FittedUMDA):
         super().__init__(marginals)
         object.__setattr__(self, "model", model)
 
-    def sample(self, count: int, rng: Any, check: Any = None) -> Any:
-        self.model.work(check)  # type: ignore[attr-defined]
+    def sample(self, count: int, rng: Any) -> Any:
+        self.model.work()  # type: ignore[attr-defined]
         return super().sample(count, rng)
 
 
@@ -235,61 +235,12 @@ def test_a_model_is_cut_short_and_its_generation_repeated(
     assert_same(result, expected)
 
 
-PARENTS = np.random.default_rng(1).integers(0, 2, (400, 30), dtype=np.uint8)
-
-
-class Limit:
-    """Raises at one of its calls."""
-
-    def __init__(self, calls: int) -> None:
-        self.left = calls
-
-    def __call__(self) -> None:
-        self.left -= 1
-        if not self.left:
-            raise TimeUp
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        *(hm.RBM(), hm.PaperRBM(max_epochs=5), hm.BOA()),
-        *(hm.DBN(), hm.DBM(), hm.DAE(), hm.Helmholtz()),
-    ],
-    ids=str,
-)
-def test_models_check_the_time_between_their_steps(
-    model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = model.fit(PARENTS, np.random.default_rng(2))
-    rows = plain.sample(600, np.random.default_rng(3))
-    # However small the steps are, the result is the same.
-    monkeypatch.setattr("harmonium.models.neural._STEP_PRODUCTS", 1)
-    monkeypatch.setattr("harmonium.models.boa._STEP_COUNTS", 1)
-    patient = Limit(0)
-    fitted = model.fit(PARENTS, np.random.default_rng(2), None, patient)
-    steps = -patient.left
-    assert steps >= 20
-    np.testing.assert_array_equal(fitted.sample(600, np.random.default_rng(3)), rows)
-    for calls in (1, 2, steps):
-        with pytest.raises(TimeUp):
-            model.fit(PARENTS, np.random.default_rng(2), None, Limit(calls))
-
-
-def test_gibbs_chains_check_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted = hm.RBM().fit(PARENTS, np.random.default_rng(2))
-    monkeypatch.setattr("harmonium.models.neural._STEP_PRODUCTS", 1)
-    with pytest.raises(TimeUp):
-        fitted.sample(600, np.random.default_rng(3), Limit(3))  # 600 rows are three blocks
-    assert fitted.sample(600, np.random.default_rng(3), Limit(4)).shape == (600, 30)
-
-
 def test_linkage_that_is_cut_short_is_learned_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pyramid = hm.Pyramid(linkage="rbm")
     expected, search = pyramid.start(12, seed=1), pyramid.start(12, seed=1)
     cuts = 0
 
-    def cut(clock: Clock) -> None:
+    def cut() -> None:
         nonlocal cuts
         cuts += 1
         if cuts % 13 == 0:  # a fit has ten epochs
@@ -297,7 +248,7 @@ def test_linkage_that_is_cut_short_is_learned_again(monkeypatch: pytest.MonkeyPa
 
     for _ in range(400):
         with monkeypatch.context() as patch:
-            patch.setattr(Clock, "check", cut)
+            patch.setattr("harmonium.models.neural.check_time", cut)
             bits = None
             while bits is None:
                 try:
