@@ -11,15 +11,11 @@ PARTS = ("mask", "population", "selection", "building", "sampling", "replacement
 OTHER_PARTS = ("mutation", "first", "", "0", "größe", "Mask", "mask ", "a part of many words")
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**32, 2**200, np.int64(7), np.uint8(255)])
-def test_an_integer_from_zero_on_is_a_seed(seed: int) -> None:
-    checked = check_seed(seed)
-    assert checked == seed
-    assert type(checked) is int
-
-
 @pytest.mark.parametrize("seed", [-1, np.int64(-5), 1.0, "1", None, True, np.True_, [1]])
-def test_anything_else_is_refused(seed: object) -> None:
+def test_a_seed_is_an_integer_from_zero_on(seed: object) -> None:
+    for valid in (0, 2**200, np.int64(7), np.uint8(255)):
+        assert check_seed(valid) == valid
+        assert type(check_seed(valid)) is int
     with pytest.raises(ValueError, match="expected an integer ≥ 0") as caught:
         check_seed(seed)
     assert str(caught.value).startswith(f"seed is {seed!r};")
@@ -60,12 +56,6 @@ def test_any_name_is_a_part(part: str, seed: int, number: int) -> None:
         stream(seed, part, number + 1),
     ):
         assert not np.array_equal(other.integers(0, 2**60, 4), one)
-
-
-def test_a_stream_does_not_depend_on_what_was_drawn_before() -> None:
-    stream(3, "selection", 2).random(1000)
-    again = stream(3, "selection", 2).random(10)
-    np.testing.assert_array_equal(again, stream(3, "selection", 2).random(10))
 
 
 def test_keys_are_64_bits_wide_and_differ() -> None:

@@ -23,11 +23,11 @@ FUNCTIONS = range(1, 26)
 SUITE = ioh.ProblemClass.PBO
 
 
-@pytest.mark.parametrize("instance", [1, 5, 60])
+@pytest.mark.parametrize("instance", [1, 60])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_values_are_those_of_ioh(function: int, instance: int) -> None:
     problem = PBO(64, function, instance)
-    rows = random_rows(1000, 64, seed=function)
+    rows = random_rows(100, 64, seed=function)
     other = ioh.get_problem(function, instance, 64, SUITE)
     expected = [other(row) for row in rows.tolist()]
     assert problem(rows).tolist() == expected
@@ -46,16 +46,6 @@ def test_optima_are_true(length: int, instance: int) -> None:
             assert problem(rows).max() == pytest.approx(problem.optimum), function
             known += 1
     assert known >= 19
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_function_is_solved_on_the_command_line(function: int) -> None:
-    words = ["solve", f"ioh:function={function},length=16", "--algorithm", "pyramid"]
-    done = call_here(*words, "--max-evaluations", "300", "--json")
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    row = [int(bit) for bit in result["x"]]
-    assert result["fun"] == ioh.get_problem(function, 1, 16, SUITE)(row)
 
 
 @pytest.mark.parametrize(
