@@ -17,7 +17,8 @@ ROWS = arrays.arrays(np.uint8, SHAPES, elements=st.integers(0, 1))
 
 @given(ROWS, st.sampled_from([np.uint8, np.bool_, np.int64, np.int8, np.float32, np.float64]))
 def test_zeros_and_ones_of_any_number_type_become_uint8(rows: Bits, dtype: type) -> None:
-    for bits in (rows.astype(dtype), np.asfortranarray(rows, dtype)):
+    copies: list[Any] = [rows.astype(dtype), np.asfortranarray(rows, dtype)]
+    for bits in copies:
         checked = check_bits(bits, rows.shape[1])
         assert checked.dtype == np.uint8
         assert checked.flags.c_contiguous

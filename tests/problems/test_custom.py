@@ -14,6 +14,7 @@ from harmonium.problems import (
     CustomProblem,
     check_problem,
     name_problem,
+    read_bound,
     read_repair,
     read_structure,
 )
@@ -173,8 +174,9 @@ def test_problems_made_in_the_same_way_are_equal(module: str) -> None:
 def test_what_a_problem_may_declare_is_read(module: str) -> None:
     problem = parse(f"{module}:make:length=4")
     assert (problem.structure, read_structure(problem.made), read_repair(problem)) == (None,) * 3
-    vars(problem.made)["structure"] = ((0, 1), (2, 3))
+    vars(problem.made).update(structure=((0, 1), (2, 3)), bound=7, repair=abs)
     assert read_structure(problem) == read_structure(problem.made) == ((0, 1), (2, 3))
+    assert (read_bound(problem), read_repair(problem)) == (7.0, abs)
     assert name_problem(problem) == f"{module}:make:length=4"
     assert name_problem(problem.made) == "Ones"
 

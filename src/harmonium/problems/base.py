@@ -188,8 +188,17 @@ class CustomProblem(Spec):
     @property
     def structure(self) -> Blocks | None:
         """Groups of interacting bits; none if the problem does not define them."""
-        structure: Blocks | None = getattr(self.made, "structure", None)
-        return structure
+        return read_structure(self.made)
+
+    @property
+    def bound(self) -> float | None:
+        """A fitness that no row exceeds; none if the problem does not define it."""
+        return read_bound(self.made)
+
+    @property
+    def repair(self) -> Callable[[Bits], Bits] | None:
+        """What makes feasible rows; none if the problem does not repair."""
+        return read_repair(self.made)
 
     def __call__(self, bits: Bits) -> Fitness:
         """Return the fitness of each row."""
