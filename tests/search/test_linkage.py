@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 
 from harmonium.arrays import Bits
 from harmonium.search.linkage import (
     LinkageSets,
     _measure_distances,
+    _measure_group_distances,
     _merge,
     count_pairs,
     learn_tree,
@@ -108,9 +110,44 @@ def test_counts_of_pairs() -> None:
 
 
 def test_sets_of_a_model_and_every_bit() -> None:
-    sets = make_sets([(0, 2), (1, 2, 3), (0, 1, 2, 3)], 4)
+    sets = make_sets([(0, 2), (1, 2, 3), (0, 1, 2, 3)], [(bit,) for bit in range(4)])
     assert list_sets(sets) == [
         *(frozenset([bit]) for bit in range(4)),
         frozenset([0, 2]),
         frozenset([1, 2, 3]),
     ]
+
+
+def encode(values: NDArray[np.int64], sizes: list[int]) -> Bits:
+    """Return rows of groups of bits; a size of 1 is a bit by itself."""
+    parts = [
+        values[:, [place]] if size == 1 else np.eye(size, dtype=int)[values[:, place]]
+        for place, size in enumerate(sizes)
+    ]
+    return np.concatenate(parts, axis=1).astype(np.uint8)
+
+
+def test_distances_of_groups_are_those_of_variables() -> None:
+    rng = np.random.default_rng(3)
+    sizes = [3, 1, 4, 1]
+    values = np.column_stack([rng.integers(0, max(2, size), 40) for size in sizes])
+    values[:, 3] = values[:, 0] == 1  # depends on the first
+    ends = np.cumsum(sizes)
+    groups = [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+    distances = _measure_group_distances(count_pairs(encode(values, sizes)), 40, groups)
+    for i in range(4):
+        for j in range(i):
+            joint = entropy(values[:, [i, j]].astype(np.uint8))
+            single = sum(entropy(values[:, [one]].astype(np.uint8)) for one in (i, j))
+            assert distances[i, j] == distances[j, i] == pytest.approx(2 - single / joint, abs=1e-6)
+
+
+def test_groups_that_always_agree_are_one_set() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.integers(0, 5, (60, 8))
+    values[:, 5] = (values[:, 2] + 1) % 5  # always determined by the third
+    members = [tuple(range(5 * one, 5 * one + 5)) for one in range(8)]
+    sets = list_sets(learn_tree(count_pairs(encode(values, [5] * 8)), 60, rng, members))
+    assert frozenset([2, 5]) in sets
+    assert frozenset([2]) not in sets  # only together with the other
+    assert frozenset([0]) in sets

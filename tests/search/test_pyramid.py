@@ -6,7 +6,7 @@ import pytest
 import harmonium as hm
 from harmonium.arrays import Bits, Fitness
 from harmonium.search.pyramid import PyramidSearch
-from harmonium.search.shaking import Champion
+from harmonium.search.walk import Champion
 from harmonium.space import make_space
 
 
@@ -229,3 +229,71 @@ def test_a_better_end_begins_the_count_again() -> None:
         bonus = search.state.round // 4  # better from the fourth newcomer on
         search.tell(bits, bits.sum(axis=1) + 100.0 * bonus)
     assert search.status().confirmations == 3
+
+
+# Variables with several values: groups of bits of which exactly one is one
+
+SIZE, COUNT = 5, 8
+GROUPS = make_space(
+    SIZE * COUNT, exactly_one=[range(start, start + SIZE) for start in range(0, 40, SIZE)]
+)
+
+
+def test_values_that_failed_are_not_tried_again() -> None:
+    """Variables that do not interact need little more than one pass over all values."""
+    gains = np.random.default_rng(6).random(SIZE * COUNT)
+    search = start(hm.Pyramid(), GROUPS)
+    evaluations, best = 0, -np.inf
+    while True:  # until the first newcomer has climbed
+        rows = search.ask()
+        if search.state.levels:
+            break
+        evaluations += len(rows)
+        best = max(best, float((rows @ gains).max()))
+        search.tell(rows, rows @ gains)
+    values = (SIZE - 1) * COUNT
+    assert values < evaluations < 2 * values
+    assert best == pytest.approx(gains.reshape(COUNT, SIZE).max(axis=1).sum())
+
+
+def test_after_a_move_the_effects_of_other_values_are_shifted() -> None:
+    gains = np.array([0.0, 3.0, 1.0, 2.0, 5.0, 0.5])
+    search = start(hm.Pyramid(), make_space(6, exactly_one=[range(6)]))
+    seen = []
+    for _ in range(6):
+        rows = search.ask()
+        seen += rows.argmax(axis=1).tolist()
+        search.tell(rows, rows @ gains)
+    assert sorted(seen) == [0, 1, 2, 3, 4, 5]  # each value once
+    assert search.state.walkers.deltas[0] == pytest.approx(gains - 5.0)
+
+
+def test_values_are_mixed_as_wholes() -> None:
+    """Pairs of variables that have to agree: solved, and every row has one value a variable."""
+    wanted = np.array([3, 1, 4, 1, 0, 2, 2, 4])
+
+    def agree(rows: Bits) -> Fitness:
+        values = rows.reshape(-1, COUNT, SIZE).argmax(axis=2) == wanted
+        both = values[:, ::2] & values[:, 1::2]
+        return np.asarray(both.sum(axis=1) + 0.1 * (~values).all(axis=1))
+
+    search = start(hm.Pyramid(), GROUPS)
+    best = 0.0
+    for _ in range(2000):
+        rows = search.ask()
+        assert (rows.reshape(-1, COUNT, SIZE).sum(axis=2) == 1).all()
+        best = max(best, float(agree(rows).max()))
+        search.tell(rows, agree(rows))
+    assert best == 4
+    assert len(search.state.levels) > 1
+    linked = set(map(tuple, search.pairs.tolist()))
+    assert {(bit, other) for bit in range(5) for other in range(5, 10)} <= linked
+
+
+@pytest.mark.parametrize("linkage", ["tree", "boa"])
+def test_sets_are_of_variables(linkage: str) -> None:
+    search = start(hm.Pyramid(linkage=linkage), GROUPS)
+    tell_all(search, hm.NK(length=40, k=2), 300)
+    sets = [level.sets for level in search.state.levels if level.sets is not None]
+    assert sets
+    assert all(one.members.max(initial=0) < COUNT for one in sets)

@@ -6,7 +6,6 @@ chains find the same tree in O(n²) (Murtagh 1983).
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -40,44 +39,29 @@ def count_pairs(rows: Bits) -> Counts:
 
 @dataclass
 class Level:
-    """Rows of one level, and what links their bits."""
+    """Rows of one level, and what links their columns."""
 
     rows: Bits
     sets: LinkageSets | None = None
-    """None until they are learned from the present rows."""
-
-    @cached_property
-    def counts(self) -> Counts:
-        """In how many rows two bits are both one."""
-        return count_pairs(self.rows)
-
-    def add(self, rows: Bits) -> None:
-        """Add rows."""
-        self.counts += count_pairs(rows)
-        self.rows = np.concatenate([self.rows, rows])
-        self.sets = None
+    """None until they are learned from the rows."""
 
 
 def learn_tree(
     counts: Counts,
     rows: int,
     rng: np.random.Generator,
-    variable: NDArray[np.int64] | None = None,
+    members: list[tuple[int, ...]] | None = None,
 ) -> LinkageSets:
     """Return the useful sets of the linkage tree of so many rows.
 
-    The root is left out, since copying all bits makes nothing new, and so are two sets that are
-    merged at distance 0, since their bits always agree. Ties between distances are broken at
-    random. `variable` is the first bit of the group of each bit, the bit itself if it has none;
-    groups are linked as wholes.
+    The root is left out, since copying all columns makes nothing new, and so are two sets that are
+    merged at distance 0, since their columns always agree. Ties between distances are broken at
+    random. `members` are the bits of each column; by default each bit is a column.
     """
-    if variable is None or len(firsts := np.unique(variable)) == len(variable):
+    if members is None:
         return _learn_tree(_measure_distances(counts, rows), rng)
-    bits = [np.flatnonzero(variable == first) for first in firsts]
-    tree = _learn_tree(_measure_group_distances(counts, rows, bits), rng)
-    sizes = np.array([len(bits[number]) for number in tree.members], dtype=np.int64)
-    members = np.concatenate([np.empty(0, np.int64), *(bits[number] for number in tree.members)])
-    return LinkageSets(members, np.concatenate([[0], np.cumsum(sizes)])[tree.starts])
+    groups = [np.array(one) for one in members]
+    return _learn_tree(_measure_group_distances(counts, rows, groups), rng)
 
 
 def _learn_tree(distances: NDArray[np.float32], rng: np.random.Generator) -> LinkageSets:
@@ -87,12 +71,15 @@ def _learn_tree(distances: NDArray[np.float32], rng: np.random.Generator) -> Lin
     return LinkageSets(*_list_sets(merges, heights))
 
 
-def make_sets(sets: list[tuple[int, ...]], length: int) -> LinkageSets:
-    """Return the sets that a model links, and every single bit."""
-    every = [(bit,) for bit in range(length)] + [one for one in sets if len(one) < length]
+def make_sets(sets: list[tuple[int, ...]], members: list[tuple[int, ...]]) -> LinkageSets:
+    """Return the sets that a model of bits links, as sets of columns, and every single column."""
+    column = {bit: number for number, bits in enumerate(members) for bit in bits}
+    linked = [tuple(dict.fromkeys(column[bit] for bit in one)) for one in sets]
+    every: list[tuple[int, ...]] = [(number,) for number in range(len(members))]
+    every += [one for one in linked if len(one) < len(members)]
     sizes = [len(one) for one in every]
-    members = np.array([bit for one in every for bit in one], dtype=np.int64)
-    return LinkageSets(members, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    joined = np.array([number for one in every for number in one], dtype=np.int64)
+    return LinkageSets(joined, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
 
 
 @jit

@@ -18,22 +18,22 @@ from harmonium.clock import compiling, deadline
 from harmonium.jit import one_blas_thread
 from harmonium.models import MODELS, read_linkage
 from harmonium.search.base import Algorithm, Learned, Search, Status
-from harmonium.search.evidence import Evidence, list_pairs, start_evidence
-from harmonium.search.linkage import Level, LinkageSets, learn_tree, make_sets
-from harmonium.search.moves import (
+from harmonium.search.linkage import Counts, Level, LinkageSets, count_pairs, learn_tree, make_sets
+from harmonium.search.walk import (
+    NO_VALUES,
+    SAME_EFFECT,
+    Champion,
+    Columns,
+    Evidence,
+    Walkers,
+    begin_mixing,
     climb,
     mix,
-    order_sets,
-    propose_flips,
-    propose_mixes,
-)
-from harmonium.search.rules import read_rules
-from harmonium.search.shaking import Champion, propose_shakes
-from harmonium.search.walkers import (
-    SAME_EFFECT,
-    Walkers,
-    accept,
+    read_rules,
+    shake,
+    start_evidence,
     start_walkers,
+    take_first,
 )
 from harmonium.space import Space
 
@@ -119,22 +119,24 @@ class PyramidSearch(Search):
     def __init__(self, pyramid: Pyramid, space: Space | int, seed: int) -> None:
         super().__init__(pyramid, space, seed)
         self.pyramid = pyramid
-        self._rules = read_rules(self.space)
-        length = self.space.length
-        none = np.empty((0, length), dtype=np.uint8)
+        self._columns = Columns(self.space)
+        self._rules = read_rules(self.space, self._columns)
+        none = np.empty((0, len(self._columns.members)), dtype=np.uint8)
         self.state = PyramidState(
-            self._start_walkers(none, np.empty(0), self.rng("newcomers")),
-            start_evidence(length),
-            Champion(np.zeros(length, dtype=np.uint8)),
+            start_walkers(none, np.empty(0), self._rules, self.rng("newcomers")),
+            start_evidence(none.shape[1]),
+            Champion(np.zeros(none.shape[1], dtype=np.uint8)),
         )
+        self._counts: list[Counts] = []
+        """In how many rows of each level two bits are both one."""
         self._members: set[bytes] = set()
-        """All rows of the pyramid, packed."""
+        """All rows of the pyramid."""
 
     def load(self, state: PyramidState) -> None:
-        """Take over a state, and list the rows of the pyramid."""
+        """Take over a state, with what follows from it."""
         self.state = state
-        rows = (row for level in state.levels for row in np.packbits(level.rows, axis=1))
-        self._members = {row.tobytes() for row in rows}
+        self._counts = [count_pairs(self._columns.decode(level.rows)) for level in state.levels]
+        self._members = {row.tobytes() for level in state.levels for row in level.rows}
 
     def status(self) -> Status:
         """Return how many levels and rows the pyramid has, and how often its best was found."""
@@ -149,170 +151,169 @@ class PyramidSearch(Search):
     @property
     def pairs(self) -> NDArray[np.int64]:
         """Pairs of bits of which one has changed the effect of the other."""
-        return list_pairs(self.state.evidence, self._rules.variable)
+        return self._columns.list_bits(self.state.evidence.list_pairs())
 
-    def inject(self, bits: Bits, fitness: Fitness) -> None:
+    def inject(self, rows: Bits, fitness: Fitness) -> None:
         """Keep known solutions: they are the newcomers of the next rounds."""
-        self.state.known += zip(bits, fitness.tolist(), strict=True)
+        self.state.known += zip(self._columns.encode(rows), fitness.tolist(), strict=True)
 
     def propose(self) -> Bits:
         """Return the next candidate of each newcomer: go from stage to stage until there is one."""
+        state = self.state
         while True:
-            if self.state.proposed is None:
-                self.state.proposed = self._make_candidates()
-            if self.state.proposed == len(self.state.walkers.active) > 0:
-                return self.state.walkers.candidates.copy()
-            if self.state.proposed:
-                return self.state.walkers.candidates[self.state.walkers.active]
+            if state.proposed is None:
+                state.proposed = self._make_candidates()
+            walkers = state.walkers
+            if state.proposed:
+                whole = state.proposed == len(walkers.active)
+                rows = walkers.candidates if whole else walkers.candidates[walkers.active]
+                return self._columns.decode(rows).copy()
             self._advance()
-            self.state.proposed = None
+            state.proposed = None
 
     def _make_candidates(self) -> int:
         """Let every active newcomer have a candidate; return how many have one."""
-        walkers = self.state.walkers
-        if self.state.stage == "climb":
-            propose_flips(walkers, self.state.evidence, self._rules)
-        elif self.state.stage == "mix" and self.state.level < len(self.state.levels):
-            level = self.state.levels[self.state.level]
-            sets = self._learn_sets(level)
-            propose_mixes(walkers, self.state.evidence, sets, level.rows, self._rules)
-        elif self.state.stage == "shake":
-            walkers.active[:] = not self.state.champion.exhausted
-            propose_shakes(walkers, self.state.champion.bits, self.state.evidence, self._rules)
+        state, walkers = self.state, self.state.walkers
+        if state.stage == "climb":
+            return climb(walkers, state.evidence, NO_VALUES, self._rules)
+        if state.stage == "mix" and state.level < len(state.levels):
+            return self._mix(NO_VALUES)
+        if state.stage == "shake":
+            walkers.active[:] = not state.champion.exhausted
+            shake(walkers, state.champion.row, state.evidence, self._rules)
         return int(np.count_nonzero(walkers.active))
+
+    def _mix(self, values: Fitness) -> int:
+        """Mix the newcomers with their level; return how many have a candidate."""
+        state, level = self.state, self.state.levels[self.state.level]
+        sets = self._learn_sets(state.level)
+        return mix(state.walkers, state.evidence, values, sets, level.rows, self._rules)
 
     def _advance(self) -> None:
         """Go on to the next stage: all walkers have finished this one."""
-        if self.state.stage == "draw":
+        state = self.state
+        if state.stage == "draw":
             self._begin_round()
-        elif self.state.stage == "start":
-            self.state.stage = "climb"
-            self.state.walkers.active[:] = True
-        elif self.state.stage == "climb":
-            self._join(0, np.ones(len(self.state.before), np.bool_))
+        elif state.stage == "start":
+            state.stage = "climb"
+            state.walkers.active[:] = True
+        elif state.stage == "climb":
+            self._add(0, state.walkers.rows)
             self._enter(0)
-        elif self.state.level < len(self.state.levels):
-            self._join(self.state.level + 1, self.state.walkers.fitness > self.state.before)
-            self._enter(self.state.level + 1)
-        elif self.state.stage == "mix" and self._is_stuck():
-            self.state.stage = "shake"
-            self.state.champion.begin()
+        elif state.level < len(state.levels):
+            self._add(state.level + 1, state.walkers.rows[state.walkers.fitness > state.before])
+            self._enter(state.level + 1)
+        elif state.stage == "mix" and self._is_stuck():
+            state.stage = "shake"
+            state.champion.begin()
         else:
-            if self.state.stage == "shake" and self.state.champion.end():
-                self._add(len(self.state.levels) - 1, self.state.champion.bits[None])
-            self.state.stage = (
-                "draw"  # a stage of its own: it may be cut short, and is then repeated
-            )
+            if state.stage == "shake" and state.champion.end():
+                self._add(len(state.levels) - 1, state.champion.row[None])
+            state.stage = "draw"  # a stage of its own: it may be cut short, and is then repeated
 
     def _is_stuck(self) -> bool:
         """Count the newcomers that ended at the best; return whether none has improved it."""
-        fitness, champion = self.state.walkers.fitness, self.state.champion
+        state, champion = self.state, self.state.champion
+        fitness = state.walkers.fitness
         best = max(champion.fitness, float(fitness.max(initial=-np.inf)))
         if best == -np.inf:
             return False  # no row could be used so far
         margin = SAME_EFFECT * (1.0 + abs(best))
         better = best > champion.fitness
         if best > champion.fitness + margin:
-            self.state.confirmations = 0
+            state.confirmations = 0
         if better:
-            champion.bits, champion.fitness = self.state.walkers.bits[fitness.argmax()].copy(), best
-        self.state.confirmations += int((fitness >= best - margin).sum())
-        return self.state.round > 0 and not better and bool(self.space.free.any())
+            champion.row, champion.fitness = state.walkers.rows[fitness.argmax()].copy(), best
+        state.confirmations += int((fitness >= best - margin).sum())
+        return state.round > 0 and not better and bool(self._rules.free.any())
 
     def _begin_round(self) -> None:
         """Let newcomers start: known solutions first, then random rows."""
+        state = self.state
         first, most = self.pyramid.first_newcomers, self.pyramid.newcomers
-        count = min(first + self.state.round, max(first, most))
-        rng = self.rng("newcomers", self.state.round)
-        bits, fitness = self.space.sample(count, rng, self.clock.check), np.full(count, -np.inf)
-        known, self.state.known = self.state.known[:count], self.state.known[count:]
+        count = min(first + state.round, max(first, most))
+        rng = self.rng("newcomers", state.round)
+        rows = self._columns.encode(self.space.sample(count, rng, self.clock.check))
+        fitness = np.full(count, -np.inf)
+        known, state.known = state.known[:count], state.known[count:]
         for number, (row, value) in enumerate(known):
-            bits[number], fitness[number] = row, value
-        self.state.walkers = self._start_walkers(bits, fitness, rng)
-        self.state.before = fitness
-        self.state.round += 1
-        self.state.stage = "start"
-
-    def _start_walkers(self, bits: Bits, fitness: np.ndarray, rng: np.random.Generator) -> Walkers:
-        return start_walkers(bits, fitness, np.flatnonzero(self.space.free), rng)
-
-    def _join(self, level: int, which: np.ndarray) -> None:
-        """Add the solutions of these walkers to a level."""
-        self._add(level, self.state.walkers.bits[which])
+            rows[number], fitness[number] = row, value
+        state.walkers = start_walkers(rows, fitness, self._rules, rng)
+        state.before = fitness
+        state.round += 1
+        state.stage = "start"
 
     def _add(self, level: int, rows: Bits) -> None:
         """Add rows to a level, those that are new to the pyramid."""
         new = []
-        for number, packed in enumerate(np.packbits(rows, axis=1)):
-            key = packed.tobytes()
+        for number, row in enumerate(rows):
+            key = row.tobytes()
             if key not in self._members:
                 self._members.add(key)
                 new.append(number)
         if not new:
             return
-        rows = rows[new]
+        rows, counts = rows[new], count_pairs(self._columns.decode(rows[new]))
         if level == len(self.state.levels):
             self.state.levels.append(Level(rows))
+            self._counts.append(counts)
         else:
-            self.state.levels[level].add(rows)
+            old = self.state.levels[level].rows
+            self.state.levels[level] = Level(np.concatenate([old, rows]))
+            self._counts[level] += counts
 
     def _enter(self, level: int) -> None:
         """Let all walkers be mixed with a level, if there is one."""
-        if level == len(self.state.levels):
-            self.state.stage, self.state.level = "mix", level
-            return
-        sets = self._learn_sets(self.state.levels[level])
-        # Nothing has changed so far: linkage that is cut short is learned at the next `ask`.
-        self.state.stage, self.state.level = "mix", level
-        count, total = len(self.state.before), len(sets.starts) - 1
-        self.state.walkers = self.state.walkers._replace(
-            order=np.tile(np.arange(total), (count, 1)), place=np.zeros(count, np.int64)
-        )
-        self.state.walkers.active[:] = True
-        order_sets(self.state.walkers, sets)
-        self.state.before = self.state.walkers.fitness.copy()
+        state = self.state
+        if level < len(state.levels):
+            sets = self._learn_sets(level)
+            # Nothing has changed so far: linkage that is cut short is learned at the next `ask`.
+            state.walkers = begin_mixing(state.walkers, sets)
+            state.before = state.walkers.fitness.copy()
+        state.stage, state.level = "mix", level
 
-    def _learn_sets(self, level: Level) -> LinkageSets:
+    def _learn_sets(self, number: int) -> LinkageSets:
         """Return the linked sets of a level, learned anew when its rows have changed."""
+        level, columns = self.state.levels[number], self._columns
         if level.sets is None:
             rng = self.rng("linkage", len(self._members))
             with self.clock.charge("building"), one_blas_thread():
                 if self.pyramid.linkage == "tree":
-                    level.sets = learn_tree(
-                        level.counts, len(level.rows), rng, self._rules.variable
-                    )
+                    members = None if columns.plain else columns.members
+                    level.sets = learn_tree(self._counts[number], len(level.rows), rng, members)
                 else:
                     with deadline(self.clock.deadline - compiling.elapsed):
-                        fitted = MODELS.parse(self.pyramid.linkage).fit(level.rows, rng)
-                    level.sets = make_sets(read_linkage(fitted) or [], self.space.length)
+                        bits = columns.decode(level.rows)
+                        fitted = MODELS.parse(self.pyramid.linkage).fit(bits, rng)
+                    level.sets = make_sets(read_linkage(fitted) or [], columns.members)
         return level.sets
 
-    def receive(self, bits: Bits, fitness: Fitness) -> None:
+    def receive(self, rows: Bits, fitness: Fitness) -> None:
         """Let the newcomers take candidates that are not worse, and make the next ones."""
-        if self.state.stage == "shake":
-            if self.state.champion.receive(bits, fitness):
-                self.state.confirmations = 0
-            self.state.proposed = None
+        state, walkers = self.state, self.state.walkers
+        rows = self._columns.encode(rows)
+        if state.stage == "shake":
+            if state.champion.receive(rows, fitness):
+                state.confirmations = 0
+            state.proposed = None
             return
-        walkers, evidence, rules = self.state.walkers, self.state.evidence, self._rules
-        if len(bits) == len(walkers.active):  # repaired ones may differ
-            walkers.candidates[:] = bits
+        if len(rows) == len(walkers.active):  # repaired ones may differ
+            walkers.candidates[:] = rows
         else:
-            walkers.candidates[walkers.active] = bits
-        if self.state.stage == "climb":
-            self.state.proposed = climb(walkers, evidence, fitness, rules)
-        elif self.state.stage == "mix":
-            level = self.state.levels[self.state.level]
-            sets = self._learn_sets(level)
-            self.state.proposed = mix(walkers, evidence, fitness, sets, level.rows, rules)
+            walkers.candidates[walkers.active] = rows
+        if state.stage == "climb":
+            state.proposed = climb(walkers, state.evidence, fitness, self._rules)
+        elif state.stage == "mix":
+            state.proposed = self._mix(fitness)
         else:
-            accept(walkers, evidence, fitness, rules)
+            take_first(walkers, fitness)
             walkers.active[:] = False
-            self.state.proposed = 0
+            state.proposed = 0
 
     def list_changes(self, fitness: Fitness) -> tuple[Bits, Fitness]:
         """Return the rows of which the proposed ones are changes, and what that does to them."""
         walkers = self.state.walkers
         active = slice(None) if len(fitness) == len(walkers.active) else walkers.active
         with np.errstate(invalid="ignore"):  # rows that cannot be used
-            return walkers.bits[active].copy(), fitness - walkers.fitness[active]
+            changes = fitness - walkers.fitness[active]
+        return self._columns.decode(walkers.rows[active]).copy(), changes

@@ -1,0 +1,706 @@
+"""Walks: solutions that climb, are mixed with others and are shaken, all of them in step.
+
+A row has a column for each variable, with the numbers of its values. A move gives a column another
+value: a bit has one move, its flip, and a larger variable a move for each value. Each walker draws
+from a counter of its own, so that the order in which walkers are handled does not matter.
+
+Calling a kernel takes longer than most of its work, so that one call takes the fitness of the last
+candidates and makes the next. Kernels get plain tuples of arrays: named ones take twice as long.
+They have plain loops, since slices and functions of NumPy take seconds to compile.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.arrays import Bits, Fitness
+from harmonium.jit import jit
+from harmonium.search.linkage import LinkageSets
+from harmonium.space import Space
+
+MAX_TIES = 0.05
+"""Share of moves without effect beyond which a function counts as one with plateaus."""
+
+AFFECTS = -1
+"""In the evidence: one column affects the other."""
+
+ENOUGH_EVIDENCE, PLATEAU_EVIDENCE, MOST_EVIDENCE = 1, 4, 100
+"""How often the effect of a move must have been the same for another column to count as one that
+does not affect it: usually, and on plateaus, where columns that affect each other often show the
+same effect. More than the last is not counted."""
+
+SAME_EFFECT = 1e-9
+"""Relative difference up to which two effects of a move are the same: rounding of sums."""
+
+MAX_VERSIONS_PER_COLUMN = 8
+"""Changes of a walker that are remembered, as a multiple of the columns."""
+
+PLATEAU_PASSES = 3
+"""Passes without a gain after which climbing ends on plateaus."""
+
+FIRST_PATIENCE, LEAST_PATIENCE, MOST_PATIENCE = 2.0, 0.03, 8.0
+"""Rows without a gain after which shaking ends, as multiples of the length: at first, at least and
+at most."""
+
+Integers = NDArray[np.int64]
+NO_VALUES: Fitness = np.empty(0)
+
+
+class Columns:
+    """The variables of a space: groups of bits of which exactly one is one, and all other bits."""
+
+    def __init__(self, space: Space) -> None:
+        loose = np.flatnonzero(space.group < 0).tolist()
+        self.members: list[tuple[int, ...]] = sorted([*space.groups, *((bit,) for bit in loose)])
+        """The bits of each column."""
+        self.length = space.length
+        self.plain = not space.groups
+        """Whether every column is a bit."""
+
+    def encode(self, bits: Bits) -> Bits:
+        """Return rows of columns for rows of bits."""
+        if self.plain:
+            return bits
+        parts = [
+            bits[:, one[0]] if len(one) == 1 else bits[:, list(one)].argmax(axis=1)
+            for one in self.members
+        ]
+        return np.stack(parts, axis=1).astype(np.uint8)
+
+    def decode(self, rows: Bits) -> Bits:
+        """Return rows of bits for rows of columns."""
+        if self.plain:
+            return rows
+        bits = np.zeros((len(rows), self.length), dtype=np.uint8)
+        for column, one in enumerate(self.members):
+            if len(one) == 1:
+                bits[:, one[0]] = rows[:, column]
+            else:
+                bits[np.arange(len(rows)), np.take(one, rows[:, column])] = 1
+        return bits
+
+    def list_bits(self, pairs: Integers) -> Integers:
+        """Return the pairs of bits that pairs of columns stand for."""
+        if self.plain:
+            return pairs
+        found = [
+            sorted((bit, another))
+            for one, other in pairs
+            for bit in self.members[one]
+            for another in self.members[other]
+        ]
+        return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+
+
+class Rules(NamedTuple):
+    """The moves, and which of them are allowed."""
+
+    fewest: int
+    most: int
+    """Bounds on the number of ones in the columns that count."""
+    counted: NDArray[np.bool_]
+    """Columns that are bits whose ones count: (columns,)."""
+    loose: NDArray[np.bool_]
+    """Those of them that may change: (columns,)."""
+    column: Integers
+    """The column of each move: (moves,)."""
+    value: Integers
+    """The value that it gives, -1 if it flips a bit: (moves,)."""
+    first: Integers
+    """The first move of each column, and the number of moves: (columns + 1,)."""
+    free: NDArray[np.bool_]
+    """Moves that are allowed: (moves,)."""
+
+
+def read_rules(space: Space, columns: Columns) -> Rules:
+    """Return the moves of a space."""
+    sizes = np.array([len(one) for one in columns.members])  # a bit has one move
+    counted = sizes == 1
+    free = np.array([space.free[list(one)].any() for one in columns.members])
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    column = np.repeat(np.arange(len(sizes)), sizes)
+    value = np.where(counted[column], -1, np.arange(len(column)) - first[column])
+    ones = len(space.groups)
+    return Rules(
+        space.fewest - ones, space.most - ones, counted, counted & free, column, value, first,
+        free[column],
+    )  # fmt: skip
+
+
+class Evidence(NamedTuple):
+    """What the moves of all walkers have shown: which columns affect each other, and ties."""
+
+    pairs: NDArray[np.int8]
+    """How often the effect of one column was the same after another had changed; AFFECTS if it was
+    different after the other alone had changed: (columns, columns)."""
+    moves: Integers
+    """Number of moves evaluated, and of those that did not change the fitness: (2,)."""
+
+    def list_pairs(self) -> Integers:
+        """Return the pairs of columns of which one affects the other, (pairs, 2)."""
+        found = [  # row by row: further matrices could be too large
+            np.column_stack([np.full(len(others), column), others])
+            for column, row in enumerate(self.pairs)
+            if len(others := column + 1 + np.flatnonzero(row[column + 1 :] == AFFECTS))
+        ]
+        return np.concatenate([np.empty((0, 2), np.int64), *found])
+
+
+def start_evidence(columns: int) -> Evidence:
+    """Return evidence of nothing."""
+    return Evidence(np.zeros((columns, columns), np.int8), np.zeros(2, np.int64))
+
+
+class Walkers(NamedTuple):
+    """Solutions under way, and where each of them is."""
+
+    rows: Bits
+    """(walkers, columns)."""
+    fitness: Fitness
+    candidates: Bits
+    """What is evaluated next: (walkers, columns)."""
+    active: NDArray[np.bool_]
+    """Which walkers have a candidate."""
+    order: Integers
+    """The order in which a walker tries moves or sets: (walkers, moves or sets)."""
+    place: Integers
+    """How many of them it has tried."""
+    idle: Integers
+    """Passes over all moves since it has improved, with this one."""
+    version: Integers
+    """How often its row has changed."""
+    tried: Integers
+    """The version at which each move was evaluated last: (walkers, moves)."""
+    moved: Integers
+    """The move that made the candidate, -1 where several columns differ."""
+    deltas: NDArray[np.float64]
+    """Change of the fitness by each move when it was evaluated last: (walkers, moves)."""
+    changes: Integers
+    """The column that changed at each version, -1 for several: (walkers, versions)."""
+    draws: NDArray[np.uint64]
+    """Counters of the random draws."""
+
+
+def start_walkers(rows: Bits, fitness: Fitness, rules: Rules, rng: np.random.Generator) -> Walkers:
+    """Return walkers that are about to climb.
+
+    Those whose fitness is not known yet, -inf, are active: their rows are their first candidates.
+    """
+    (count, columns), moves = rows.shape, np.flatnonzero(rules.free)
+    return Walkers(
+        rows=rows.copy(),
+        fitness=fitness.copy(),
+        candidates=rows.copy(),
+        active=np.isneginf(fitness),
+        order=np.tile(moves, (count, 1)),
+        place=np.full(count, len(moves)),
+        idle=np.zeros(count, np.int64),
+        version=np.zeros(count, np.int64),
+        tried=np.full((count, len(rules.free)), -1),
+        moved=np.full(count, -1),
+        deltas=np.zeros((count, len(rules.free))),
+        changes=np.full((count, MAX_VERSIONS_PER_COLUMN * columns), -1),
+        draws=np.asarray(rng.integers(0, 2**64, count, dtype=np.uint64)),
+    )
+
+
+def take_first(walkers: Walkers, values: Fitness) -> None:
+    """Take the fitness of the rows with which active walkers start."""
+    usable = np.flatnonzero(walkers.active)[values > -np.inf]
+    walkers.rows[usable] = walkers.candidates[usable]
+    walkers.fitness[usable] = values[values > -np.inf]
+    walkers.version[usable] += 1
+
+
+def climb(walkers: Walkers, evidence: Evidence, values: Fitness, rules: Rules) -> int:
+    """Take the fitness of moves and propose the next ones; return how many there are.
+
+    Without values the first ones are proposed.
+    """
+    return _climb(values, tuple(walkers), tuple(evidence), tuple(rules))
+
+
+def begin_mixing(walkers: Walkers, sets: LinkageSets) -> Walkers:
+    """Return the walkers with an order of the sets for each: small ones first, ties at random."""
+    count, sizes = len(walkers.fitness), np.diff(sets.starts)
+    order = np.tile(np.arange(len(sizes)), (count, 1))
+    for walker in range(count):
+        _shuffle(order, walkers.draws, walker)
+    order = np.take_along_axis(order, np.argsort(sizes[order], axis=1, kind="stable"), axis=1)
+    walkers.active[:] = True
+    return walkers._replace(order=order, place=np.zeros(count, np.int64))
+
+
+def mix(
+    walkers: Walkers,
+    evidence: Evidence,
+    values: Fitness,
+    sets: LinkageSets,
+    donors: Bits,
+    rules: Rules,
+) -> int:
+    """Take the fitness of mixed rows and propose the next ones; return how many there are.
+
+    Without values the first ones are proposed.
+    """
+    return _mix(values, donors, tuple(walkers), tuple(evidence), tuple(rules), tuple(sets))
+
+
+def shake(walkers: Walkers, champion: Bits, evidence: Evidence, rules: Rules) -> None:
+    """Make a candidate for each walker: the champion with a few moves."""
+    _shake(champion, tuple(walkers), tuple(evidence), tuple(rules))
+
+
+@dataclass
+class Champion:
+    """The best solution, which is shaken; what that has brought decides how long it goes on.
+
+    Climbing changes one column at a time, and mixing copies what other rows have. Where two or
+    three must change together, as in a knapsack that is full, neither finds the next better row.
+    """
+
+    row: Bits
+    fitness: float = -np.inf
+    patience: float = FIRST_PATIENCE
+    """Rows without a gain after which shaking ends, as a multiple of the length."""
+    failures: int = 0
+    """Rows without a gain so far."""
+    gained: bool = False
+    """Whether shaking has brought anything."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether shaking has failed so often that it ends."""
+        return self.failures >= max(1.0, self.patience * len(self.row))
+
+    def begin(self) -> None:
+        """Begin to shake."""
+        self.failures, self.gained = 0, False
+
+    def receive(self, rows: Bits, fitness: Fitness) -> bool:
+        """Become the best of these rows if it is not worse; return whether it is better."""
+        best = int(fitness.argmax())
+        better = bool(fitness[best] > self.fitness)
+        self.failures = 0 if better else self.failures + len(rows)
+        self.gained |= better
+        if fitness[best] >= self.fitness:
+            self.row, self.fitness = rows[best].copy(), float(fitness[best])
+        return better
+
+    def end(self) -> bool:
+        """End shaking, with more patience next time if it has paid; return whether it has."""
+        factor = 2.0 if self.gained else 0.5
+        self.patience = min(max(self.patience * factor, LEAST_PATIENCE), MOST_PATIENCE)
+        return self.gained
+
+
+@jit
+def _draw(draws: NDArray[np.uint64], walker: int, below: int) -> int:
+    """Return a random integer from 0 to below - 1 (splitmix64)."""
+    draws[walker] += np.uint64(0x9E3779B97F4A7C15)
+    word = draws[walker]
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    word ^= word >> np.uint64(31)
+    return np.int64((word >> np.uint64(11)) % np.uint64(below))  # type: ignore[return-value]
+
+
+@jit
+def _shuffle(order: Integers, draws: NDArray[np.uint64], walker: int) -> None:
+    """Shuffle the order of a walker."""
+    for last in range(order.shape[1] - 1, 0, -1):
+        other = _draw(draws, walker, last + 1)
+        swapped = order[walker, last]
+        order[walker, last] = order[walker, other]
+        order[walker, other] = swapped
+
+
+@jit
+def _count_ones(rows: Bits, walker: int, counted: NDArray[np.bool_]) -> int:
+    """Return the number of ones that count."""
+    ones = 0
+    for column in range(rows.shape[1]):
+        if counted[column]:
+            ones += rows[walker, column]
+    return ones
+
+
+@jit
+def _copy(source: Bits, target: Bits, walker: int) -> None:
+    """Copy the row of a walker."""
+    for column in range(source.shape[1]):
+        target[walker, column] = source[walker, column]
+
+
+@jit
+def _has_plateaus(moves: Integers) -> bool:
+    """Whether many moves did not change the fitness."""
+    plateaus: bool = moves[1] > MAX_TIES * moves[0]
+    return plateaus
+
+
+@jit
+def _accept(  # noqa: C901  # calls between kernels cost compile time
+    values: Fitness, walkers_: Any, evidence_: Any, rules_: Any
+) -> None:
+    """Take candidates that are not worse; `values` are those of the active walkers, in order."""
+    walkers, evidence, rules = Walkers(*walkers_), Evidence(*evidence_), Rules(*rules_)
+    number = 0
+    for walker in range(len(walkers.fitness)):
+        if not walkers.active[walker]:
+            continue
+        value, move, version = values[number], walkers.moved[walker], walkers.version[walker]
+        number += 1
+        delta = -np.inf  # of a row that cannot be used
+        if value > -np.inf:
+            delta = value - walkers.fitness[walker]
+        if move >= 0:
+            evidence.moves[0] += 1
+            evidence.moves[1] += delta == 0.0
+            _compare_effects(delta, move, walker, walkers_, evidence.pairs, rules.column)
+            walkers.deltas[walker, move] = delta
+        if delta >= 0:
+            if delta > 0:
+                walkers.idle[walker] = 0
+            if move >= 0:
+                column, before = rules.column[move], walkers.rows[walker, rules.column[move]]
+                _shift_effects(delta, move, before, walker, walkers_, rules)
+                if version < walkers.changes.shape[1]:
+                    walkers.changes[walker, version] = column
+            elif version < walkers.changes.shape[1]:
+                walkers.changes[walker, version] = -1
+            _copy(walkers.candidates, walkers.rows, walker)
+            walkers.fitness[walker] = value
+            walkers.version[walker] += 1
+        if move >= 0:
+            walkers.tried[walker, move] = walkers.version[walker]
+
+
+@jit
+def _compare_effects(
+    delta: float,
+    move: int,
+    walker: int,
+    walkers_: Any,
+    pairs: NDArray[np.int8],
+    columns: Integers,
+) -> None:
+    """Compare the effect of a move with the one before, and note which columns affect it."""
+    walkers = Walkers(*walkers_)
+    tried, version = walkers.tried[walker, move], walkers.version[walker]
+    last = walkers.deltas[walker, move]
+    if tried < 0 or tried == version or version > walkers.changes.shape[1]:
+        return
+    if abs(delta) == np.inf or abs(last) == np.inf:
+        return  # of rows that cannot be used
+    same = abs(delta - last) <= SAME_EFFECT * (1.0 + abs(walkers.fitness[walker]))
+    column, others = columns[move], 0
+    for number in range(tried, version):
+        others += walkers.changes[walker, number] != column
+    for number in range(tried, version):
+        changed = walkers.changes[walker, number]
+        if changed < 0 or changed == column:
+            continue
+        if same and 0 <= pairs[column, changed] < MOST_EVIDENCE:
+            pairs[column, changed] += 1
+            pairs[changed, column] = pairs[column, changed]
+        elif not same and others == 1:
+            pairs[column, changed] = AFFECTS
+            pairs[changed, column] = AFFECTS
+
+
+@jit
+def _shift_effects(
+    delta: float, move: int, before: int, walker: int, walkers_: Any, rules: Any
+) -> None:
+    """Note what moving back would do: flipping a bit, or giving a column any other value."""
+    walkers = Walkers(*walkers_)
+    if rules.value[move] < 0:
+        walkers.deltas[walker, move] = -delta
+        return
+    column = rules.column[move]
+    for other in range(rules.first[column], rules.first[column + 1]):
+        walkers.deltas[walker, other] -= delta
+    back = rules.first[column] + before
+    walkers.deltas[walker, back] = -delta
+    walkers.tried[walker, back] = walkers.version[walker] + 1
+
+
+@jit
+def _is_known(
+    move: int, walker: int, enough: int, walkers_: Any, pairs: NDArray[np.int8], columns: Integers
+) -> bool:
+    """Whether a move would fail again: it was worse, and no column that affects it has changed."""
+    walkers = Walkers(*walkers_)
+    column = columns[move]
+    tried, version = walkers.tried[walker, move], walkers.version[walker]
+    if tried == version:
+        return True
+    if tried < 0 or walkers.deltas[walker, move] >= 0.0 or version > walkers.changes.shape[1]:
+        return False
+    for number in range(tried, version):
+        changed = walkers.changes[walker, number]
+        if changed < 0 or (changed != column and pairs[column, changed] < enough):
+            return False
+    walkers.tried[walker, move] = version
+    return True
+
+
+@jit
+def _climb(  # noqa: C901
+    values: Fitness, walkers_: Any, evidence_: Any, rules_: Any
+) -> int:
+    """Propose the next move of each active walker, in random order, pass after pass.
+
+    A move that is known to fail is not repeated. A walker stops after a pass that brought no gain,
+    on plateaus after a few of them. Where a flip would break the bounds on ones, it becomes a swap
+    with a random bit.
+    """
+    if len(values):
+        _accept(values, walkers_, evidence_, rules_)
+    walkers, evidence, rules = Walkers(*walkers_), Evidence(*evidence_), Rules(*rules_)
+    count, moves = walkers.order.shape
+    plateaus = _has_plateaus(evidence.moves)
+    patience = PLATEAU_PASSES if plateaus else 1
+    enough = PLATEAU_EVIDENCE if plateaus else ENOUGH_EVIDENCE
+    proposed = 0
+    for walker in range(count):
+        ones = _count_ones(walkers.rows, walker, rules.counted)
+        while walkers.active[walker]:
+            if walkers.place[walker] == moves:
+                if moves == 0 or walkers.idle[walker] >= patience:
+                    walkers.active[walker] = False
+                    break
+                walkers.idle[walker] += 1
+                walkers.place[walker] = 0
+                _shuffle(walkers.order, walkers.draws, walker)
+            move = walkers.order[walker, walkers.place[walker]]
+            walkers.place[walker] += 1
+            column, value = rules.column[move], rules.value[move]
+            if value == walkers.rows[walker, column]:
+                continue
+            if _is_known(move, walker, enough, walkers_, evidence.pairs, rules.column):
+                continue
+            _copy(walkers.rows, walkers.candidates, walker)
+            walkers.moved[walker] = move
+            proposed += 1
+            if value >= 0:
+                walkers.candidates[walker, column] = value
+                break
+            walkers.candidates[walker, column] ^= 1
+            after = ones + (1 if walkers.candidates[walker, column] else -1)
+            if rules.counted[column] and (after < rules.fewest or after > rules.most):
+                walkers.moved[walker] = -1
+                if not _swap_back(walkers.candidates, walker, column, walkers.draws, rules.loose):
+                    proposed -= 1
+                    continue
+            break
+    return proposed
+
+
+@jit
+def _swap_back(
+    candidates: Bits,
+    walker: int,
+    column: int,
+    draws: NDArray[np.uint64],
+    loose: NDArray[np.bool_],
+) -> bool:
+    """Flip a random loose bit the other way; return whether there is one."""
+    length, value = candidates.shape[1], candidates[walker, column]
+    first = _draw(draws, walker, length)
+    for offset in range(length):
+        other = (first + offset) % length
+        if other != column and loose[other] and candidates[walker, other] == value:
+            candidates[walker, other] ^= 1
+            return True
+    return False
+
+
+@jit
+def _mix(  # noqa: C901
+    values: Fitness, donors: Bits, walkers_: Any, evidence_: Any, rules_: Any, sets_: Any
+) -> int:
+    """Copy the next set of columns from a random donor that differs there, for active walkers.
+
+    A walker stops after its last set. Surplus or missing ones are then moved outside the set.
+    """
+    if len(values):
+        _accept(values, walkers_, evidence_, rules_)
+    walkers, evidence, rules = Walkers(*walkers_), Evidence(*evidence_), Rules(*rules_)
+    sets = LinkageSets(*sets_)
+    count, total = walkers.order.shape
+    enough = PLATEAU_EVIDENCE if _has_plateaus(evidence.moves) else ENOUGH_EVIDENCE
+    picks = np.arange(len(donors))
+    proposed = 0
+    for walker in range(count):
+        while walkers.active[walker]:
+            if walkers.place[walker] == total:
+                walkers.active[walker] = False
+                break
+            chosen = walkers.order[walker, walkers.place[walker]]
+            walkers.place[walker] += 1
+            start, end = sets.starts[chosen], sets.starts[chosen + 1]
+            single = sets.members[start] if end - start == 1 else -1
+            flip = rules.first[single] if single >= 0 else -1
+            if flip >= 0 and rules.value[flip] < 0:  # of a bit
+                tried = walkers.tried[walker, flip]
+                if tried == walkers.version[walker]:
+                    continue
+            donor = _find_donor(
+                walker, donors, picks, walkers.rows, walkers.draws, start, end, sets
+            )
+            if donor < 0:
+                continue
+            _copy(walkers.rows, walkers.candidates, walker)
+            for number in range(start, end):
+                column = sets.members[number]
+                walkers.candidates[walker, column] = donors[donor, column]
+            walkers.moved[walker] = -1
+            balanced = _balance(
+                walkers.candidates, walker, walkers.draws, rules_, sets.members, start, end
+            )
+            if single >= 0 and not balanced:
+                move = rules.first[single]
+                if rules.value[move] >= 0:
+                    move += donors[donor, single]
+                    if _is_known(move, walker, enough, walkers_, evidence.pairs, rules.column):
+                        continue
+                walkers.moved[walker] = move
+            proposed += 1
+            break
+    return proposed
+
+
+@jit
+def _find_donor(
+    walker: int,
+    donors: Bits,
+    picks: Integers,
+    rows: Bits,
+    draws: NDArray[np.uint64],
+    start: int,
+    end: int,
+    sets: Any,
+) -> int:
+    """Return a random donor that differs from the walker in the set, -1 if none does."""
+    for number in range(len(picks)):
+        other = number + _draw(draws, walker, len(picks) - number)
+        pick = picks[other]
+        picks[other] = picks[number]
+        picks[number] = pick
+        for place in range(start, end):
+            column = sets.members[place]
+            if donors[pick, column] != rows[walker, column]:
+                return pick  # type: ignore[no-any-return]
+    return -1
+
+
+@jit
+def _balance(
+    candidates: Bits,
+    walker: int,
+    draws: NDArray[np.uint64],
+    rules_: Any,
+    members: Integers,
+    start: int,
+    end: int,
+) -> bool:
+    """Move the candidate back into the bounds on ones; return whether that was necessary.
+
+    Missing ones are added, or surplus ones removed, at random loose bits, those of the given set
+    last.
+    """
+    rules = Rules(*rules_)
+    ones = _count_ones(candidates, walker, rules.counted)
+    missing = min(max(ones, rules.fewest), rules.most) - ones
+    if missing == 0:
+        return False
+    length, value = candidates.shape[1], 1 if missing > 0 else 0
+    inside = np.zeros(length, np.bool_)
+    for number in range(start, end):
+        inside[members[number]] = True
+    for last in range(2):
+        first = _draw(draws, walker, length)
+        step = 1 + _draw(draws, walker, length)
+        while _common_divisor(step, length) > 1:
+            step = 1 + _draw(draws, walker, length)
+        for number in range(length):
+            if missing == 0:
+                return True
+            column = (first + number * step) % length
+            allowed = rules.loose[column] and (last or not inside[column])
+            if allowed and candidates[walker, column] != value:
+                candidates[walker, column] = value
+                missing += -1 if value else 1
+    return True
+
+
+@jit
+def _common_divisor(one: int, other: int) -> int:
+    while other:
+        rest = one % other
+        one = other
+        other = rest
+    return one
+
+
+@jit
+def _shake(champion: Bits, walkers_: Any, evidence_: Any, rules_: Any) -> None:
+    """Make a candidate for each walker: the champion with a few moves.
+
+    The first move is random, each other one mostly of a column that affects one of those before. A
+    single flip is made only on plateaus, and where bounds on the ones make it a swap: climbing has
+    tried the other ones.
+    """
+    walkers, evidence, rules = Walkers(*walkers_), Evidence(*evidence_), Rules(*rules_)
+    length, moves = len(champion), len(rules.free)
+    bounded = rules.fewest > 0 or rules.most < length
+    alone = _has_plateaus(evidence.moves) or bounded
+    chosen = np.empty(moves, np.int64)
+    for walker in range(len(walkers.candidates)):
+        for column in range(length):
+            walkers.candidates[walker, column] = champion[column]
+        size = 2
+        if alone and _draw(walkers.draws, walker, 3) == 0:
+            size = 1
+        while size < moves and _draw(walkers.draws, walker, 2) == 0:
+            size += 1
+        size = min(size, moves)
+        for number in range(size):
+            move = _draw_linked(walker, chosen, number, walkers.draws, evidence.pairs, rules)
+            column = rules.column[move]
+            if rules.value[move] >= 0:
+                walkers.candidates[walker, column] = rules.value[move]
+            else:
+                walkers.candidates[walker, column] ^= 1
+            chosen[number] = column
+        _balance(walkers.candidates, walker, walkers.draws, rules_, chosen, 0, size)
+
+
+@jit
+def _draw_linked(
+    walker: int,
+    chosen: Integers,
+    count: int,
+    draws: NDArray[np.uint64],
+    pairs: NDArray[np.int8],
+    rules: Any,
+) -> int:
+    """Draw an allowed move; three times of four one that affects a chosen column, if known."""
+    moves = len(rules.free)
+    if count and _draw(draws, walker, 4):
+        column = chosen[_draw(draws, walker, count)]
+        first = _draw(draws, walker, moves)
+        for offset in range(moves):
+            move = (first + offset) % moves
+            if pairs[column, rules.column[move]] == AFFECTS and rules.free[move]:
+                return move
+    first = _draw(draws, walker, moves)
+    for offset in range(moves):
+        move = (first + offset) % moves
+        if rules.free[move]:
+            return move
+    return -1
