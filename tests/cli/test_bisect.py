@@ -1,7 +1,9 @@
 """`harmonium bisect` as a process of its own: a study of one problem at one size."""
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.cli.studies import (
     read_trials,
     write_slow,
 )
+from tests.modules import write_module
 
 QUICK = ("bisect", "onemax:length=20", "--model", "umda", "--model", "boa", "--runs", "3")
 SERIAL = ("--engine", "serial")
@@ -121,3 +124,43 @@ class Broken:
     def __call__(self, bits):
         raise ValueError("no fuel")
 """
+
+
+END_AT_THIRD = """
+import os, signal
+
+
+class Own:
+    calls = 0
+
+    def __init__(self, length):
+        self.length, self.optimum = length, float(length)
+
+    def __call__(self, bits):
+        Own.calls += 1
+        if Own.calls == 30:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return bits.sum(axis=1).astype(float)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_bisection_without_a_store_can_be_continued_after_sigterm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = signal.getsignal(signal.SIGTERM)
+    problem = f"{write_module(tmp_path, END_AT_THIRD)}:Own"
+    bisect = ("bisect", f"{problem}:length=8", "--model", "umda", "--engine", "serial")
+    done = call_here(*bisect, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    (store,) = tmp_path.glob("harmonium-*/study.db")
+    stored = len(read_trials(store))
+    assert stored > 0
+    assert f"stopped; {stored} trials were run and are stored in {store}; " in done.stderr
+    assert done.stderr.endswith(f"To continue: the same command with --store {store}\n")
+    again = call_here(*bisect, "--store", str(store), cwd=tmp_path)
+    assert again.returncode == 0
+    assert f"continuing: {stored} trials are already stored" in again.stderr
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert len(list(tmp_path.glob("harmonium-*"))) == 1

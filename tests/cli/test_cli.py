@@ -4,8 +4,10 @@ import os
 import subprocess
 
 import pytest
+from rich.text import Text
 
 import harmonium
+from harmonium.cli import terminal
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
 from harmonium.search import ALGORITHMS
@@ -79,3 +81,16 @@ def test_a_terminal_without_unicode_still_gets_the_list() -> None:
     )
     assert done.returncode == 0
     assert "an integer ? 1" in done.stdout
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\x7f\x00"
+
+
+def test_control_characters_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.complain(HOSTILE)
+    told = r"harmonium: \x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\x7f\x00"
+    assert capsys.readouterr().err == f"{told}\n"
+    terminal.output().print(Text(f"größe {HOSTILE}"), soft_wrap=True)
+    shown = capsys.readouterr().out
+    assert shown.startswith("größe \\x1b]0;owned")
+    assert not set(shown) & set("\x1b\x9b\x07\x00\x7f\u202e")

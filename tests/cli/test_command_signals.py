@@ -4,7 +4,6 @@ import os
 import shlex
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -66,19 +65,6 @@ def test_a_program_that_fails_leaves_no_process(script: str, message: str, mark:
 def test_a_program_that_leaves_a_process_answers_at_once(mark: str) -> None:
     assert make(f"sleep {mark} & echo 17")(ROW) == 17.0
     assert_gone(mark)
-
-
-def test_stopped_programs_end_and_none_is_started(mark: str) -> None:
-    program = make(f"sleep {mark}")
-    with ThreadPoolExecutor(1) as executor:
-        future = executor.submit(program, ROW)
-        wait_until(lambda: find_marked(mark), "the program runs")
-        program.stop()
-        with pytest.raises(RuntimeError, match="sh ended with code -9"):
-            future.result(60)
-    assert_gone(mark)
-    with pytest.raises(RuntimeError, match="sh was not started: the search has ended"):
-        program(ROW)
 
 
 @pytest.mark.slow

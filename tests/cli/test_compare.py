@@ -70,29 +70,12 @@ def test_without_a_population_each_model_gets_the_smallest_that_suffices(tmp_pat
     assert {pair["cost"] for pair in found["comparisons"]} == {"evaluations", "cpu_total"}
 
 
-def test_a_model_that_never_suffices_is_reported(tmp_path: Path) -> None:
-    done = call_here(*TRAP[:2], "--models", "umda,boa", *SERIAL, "--max-population", "16")
-    assert done.returncode == 0
-    assert "finished 2 of 2 rows: 2 not solved" in done.stdout
-    assert "n = 10, umda: not solved within population 16." in done.stdout
-    assert "by phase" not in done.stdout
-
-
-def test_any_algorithms_with_their_own_populations(tmp_path: Path) -> None:
-    arguments = ("onemax:length=10", "--models", "umda", "--algorithm", "pyramid", *SERIAL)
-    done = call_here("compare", *arguments, "--population", "auto", "--json", cwd=tmp_path)
-    rows = json.loads(done.stdout)["rows"]
-    assert [(row["name"], row["solved"]) for row in rows] == [("pyramid", 6), ("umda", 6)]
-    assert all(row["expected_evaluations"] is not None for row in rows)
-
-
-def test_algorithms_with_the_same_model_are_numbered_and_named(tmp_path: Path) -> None:
-    twice = ("--algorithm", "eda:model=umda", "--algorithm", "eda:model=umda,replacement=worst")
-    done = call_here("compare", "onemax:length=10", *twice, *SERIAL, "--population", "20")
-    assert done.stdout.endswith(
-        "umda (1): eda:model=umda,replacement=keep-parents\n"
-        "umda (2): eda:model=umda,replacement=worst\n"
-    )
+def test_the_problem_may_be_a_file(tmp_path: Path) -> None:
+    (tmp_path / "two words.cnf").write_text("p cnf 3 2\n1 -2 0\n2 3 0\n", "utf-8")
+    models = ("--models", "umda,boa", "--population", "20", "--runs", "2", "--engine", "serial")
+    done = call_here("compare", "two words.cnf", *models, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [row["name"] for row in json.loads(done.stdout)["rows"]] == ["umda", "boa"]
 
 
 @pytest.mark.parametrize(

@@ -23,15 +23,6 @@ def test_a_file_is_solved_by_its_name(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["x"] == run["x"]
 
 
-def test_a_satisfied_formula_is_reported_as_optimal(tmp_path: Path) -> None:
-    (tmp_path / "x.cnf").write_text("p cnf 3 3\n1 0\n-2 0\n3 1 0\n", "utf-8")
-    done = call_here("solve", "x.cnf", cwd=tmp_path)
-    head = "file:path=x.cnf: 3 bits, optimum 3, proven: it is the upper bound\n"
-    assert done.stdout.startswith(head)
-    assert "the upper bound of the problem was reached" in done.stdout
-    assert "structure" in done.stdout
-
-
 def test_the_format_can_be_forced(tmp_path: Path) -> None:
     shutil.copy(ASSETS / "small.mc", tmp_path / "onemax")
     done = call_here("solve", "onemax", "--as", "maxcut", *QUICK, cwd=tmp_path)
@@ -39,12 +30,6 @@ def test_the_format_can_be_forced(tmp_path: Path) -> None:
     shutil.copy(ASSETS / "small.mc", tmp_path / "x.mc")
     shown = call_here("solve", "x.mc", "--as", "qubo", "--algorithm", "pyramid", cwd=tmp_path)
     assert shown.stdout.startswith("file:path=x.mc,format=qubo: 5 bits, optimum unknown")
-
-
-def test_a_knapsack_is_solved_with_feasible_bits(tmp_path: Path) -> None:
-    path = str(ASSETS / "small.knapsack")
-    run = json.loads(call_here("solve", path, *QUICK, cwd=tmp_path).stdout)
-    assert (run["x"], run["fun"]) == ("11100", 21)
 
 
 def test_a_file_is_bisected(tmp_path: Path) -> None:

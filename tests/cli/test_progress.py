@@ -3,7 +3,6 @@
 import io
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -13,31 +12,6 @@ from rich.console import Console
 import harmonium as hm
 from harmonium import progress
 from harmonium.progress import Progress
-
-
-@dataclass(frozen=True)
-class Sampler(hm.Algorithm):
-    """Random search: one row at a time, and nothing to report."""
-
-    def start(self, space: hm.Space | int, seed: int) -> hm.Search:
-        assert isinstance(space, hm.Space)
-        return SamplerSearch(self, space, seed)
-
-
-class SamplerSearch(hm.Search):
-    step = 0
-
-    def propose(self) -> Any:
-        return self.space.sample(1, self.rng("row", self.step))
-
-    def receive(self, bits: Any, fitness: Any) -> None:
-        self.step += 1
-
-    def save(self) -> hm.Snapshot:
-        return hm.Snapshot({"step": self.step})
-
-    def load(self, snapshot: hm.Snapshot) -> None:
-        self.step = snapshot.facts["step"]
 
 
 class Screen:
@@ -95,19 +69,6 @@ def test_budgets_and_the_time_left_are_shown(monkeypatch: pytest.MonkeyPatch) ->
     )
     hm.minimize(lambda bits: bits.sum(), 20, max_evaluations=300, target=0.5, **options)
     assert re.search(r"best \d+ of 0\.5 · \d+ of 300 evaluations · \d+ calls · ", screen.lines[-1])
-
-
-@pytest.mark.usefixtures("eager")
-def test_an_algorithm_without_generations_shows_what_it_has() -> None:
-    stop = hm.Stop(max_generations=None, patience=None, max_evaluations=50)
-
-    def run(line: Progress) -> None:
-        hm.run(hm.OneMax(length=30), Sampler(), stop=stop, seed=1, callback=line.watch)
-
-    line = watch(Screen(), run)
-    assert re.search(r"best \d+ of 30 · 50 of 50 evaluations · at most < 1 s left · ", line)
-    for word in ("generation", "mean", "population"):
-        assert word not in line
 
 
 def test_a_line_never_exceeds_the_terminal() -> None:

@@ -4,8 +4,6 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -76,14 +74,6 @@ def test_what_cannot_be_done_is_one_line(
     assert message in said.err
 
 
-def test_charts_are_imported_by_reports_only() -> None:
-    words = "import sys, harmonium.cli; print({'altair', 'jinja2', 'vl_convert'} & {*sys.modules})"
-    done = subprocess.run(
-        [sys.executable, "-c", words], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout == "set()\n"
-
-
 def test_watching_ends_with_ctrl_c(tmp_path: Path) -> None:
     store = fill_store(tmp_path / "half.db", SMALL, trials=30)
     with running(tmp_path, "study", "watch", str(store), "--port", "0") as process:
@@ -108,13 +98,3 @@ def test_a_port_in_use_is_said(store: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(f"harmonium: port {port} cannot be used: ")
     assert "choose another with --port" in done.stderr
-
-
-def test_the_page_is_opened_where_asked(
-    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    page = tmp_path / "page.html"
-    assert execute(["report", str(store), "-o", str(page), "--open"]) == 0
-    assert opened == [page.as_uri()]

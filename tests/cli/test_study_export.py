@@ -3,12 +3,11 @@
 import csv
 import io
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import assert_refused, call_here
+from tests.cli.commands import call_here
 from tests.cli.studies import Small, export, read_traces, read_trials
 
 
@@ -103,25 +102,3 @@ def test_export_gives_each_case_and_each_generation(small: Small) -> None:
         assert last[trial["key"]]["evaluations"] == trial["evaluations"]
         assert last[trial["key"]]["best"] == trial["fun"]
         assert last[trial["key"]]["name"] == trial["name"]
-
-
-def test_a_file_that_cannot_be_written_is_named(small: Small, tmp_path: Path) -> None:
-    out = tmp_path / "nowhere" / "trials.csv"
-    done = call_here("study", "export", str(small.store), "-o", str(out))
-    assert_refused(done, f"{out}: cannot be written: No such file or directory")
-
-
-def test_an_export_never_writes_over_its_store(small: Small, tmp_path: Path) -> None:
-    store, out = tmp_path / "small.db", tmp_path / "rows.csv"
-    shutil.copy(small.store, store)
-    before = store.read_bytes()
-    assert_refused(
-        call_here("study", "export", "small.db", "-o", "small.db", cwd=tmp_path),
-        "small.db: is the store itself; choose another file",
-    )
-    assert store.read_bytes() == before
-    out.write_text("older", encoding="utf-8")
-    done = call_here("study", "export", "small.db", "-o", "rows.csv", cwd=tmp_path)
-    assert done.returncode == 0
-    assert out.read_text("utf-8").startswith("key,")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv", "small.db"]

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from harmonium.cli import study
+from harmonium.studies.engines import EngineLost
 from harmonium.studies.store import SCHEMA, Store
 from tests.cli.commands import assert_refused, call, call_here, running
 from tests.cli.studies import TINY, Small, check_integrity, needs_dask, read_trials, summarize
@@ -145,3 +147,16 @@ def test_a_full_disk_gets_one_line_and_loses_nothing(small: Small, tmp_path: Pat
     after = read_trials(store)
     assert {key: after[key] for key in before} == before
     assert summarize(store) == small.summary
+
+
+def test_a_lost_scheduler_has_an_exit_code_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(*_: object, **__: object) -> None:
+        raise EngineLost("the Dask scheduler is gone")
+
+    monkeypatch.setattr(study, "drive", lose)
+    (tmp_path / "tiny.toml").write_text(TINY, encoding="utf-8")
+    done = call_here("study", "run", "tiny.toml", cwd=tmp_path)
+    told = "harmonium: the Dask scheduler is gone\n"
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", told)

@@ -8,10 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from harmonium.studies.driver import bind
-from harmonium.studies.store import Store
-from harmonium.studies.study import load_study
-from harmonium.studies.trial import execute, read_record
 from tests.cli.commands import assert_refused, call, call_here, running, wait_until, watch_terminal
 from tests.cli.studies import (
     Small,
@@ -143,27 +139,6 @@ def test_rows_that_cannot_be_solved_are_finished(tmp_path: Path) -> None:
     assert f"- nk:k=4, n = 30, umda: {reason}.\n" in done.stdout
     status = call_here("study", "status", "hard.db", cwd=tmp_path)
     assert status.stdout.startswith(f"{words}; ")
-
-
-def test_nothing_runs_where_nobody_drives(small: Small, tmp_path: Path) -> None:
-    store, file = tmp_path / "part.db", small.file
-    study = load_study(file)
-    with Store.open(small.store) as full, Store.create(store) as part:
-        bind(study, part)
-        outcome = full.outcomes()
-        for trial in (study.cases[number].trials(16)[0] for number in (0, 4)):
-            assert trial.key in outcome
-            part.append(trial, read_record(execute(trial.spec, None)))
-        during = call_here("study", "status", str(store)).stdout
-    after = call_here("study", "status", str(store)).stdout
-    head = "small: seed 1, finished 0 of 8 rows; 2 trials stored\n"
-    assert during.startswith(head)
-    assert after.startswith(head)
-    assert (during.count("running"), during.count("unfinished")) == (2, 0)
-    assert (after.count("running"), after.count("unfinished")) == (0, 2)
-    assert after.count("waiting") == during.count("waiting") == 6
-    states = [row["state"] for row in export(store, "--what", "summary")]
-    assert (states.count("unfinished"), states.count("waiting")) == (2, 6)
 
 
 @pytest.mark.slow

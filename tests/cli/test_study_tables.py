@@ -9,7 +9,6 @@ from rich.console import Console
 from harmonium import EDA, Family, PaperRBM, Study
 from harmonium.analysis.findings import Row
 from harmonium.cli.live import show_study
-from tests.cli.studies import Small, export
 from tests.studies.made import make_row
 
 STUDY = Study("hand-made", [Family("onemax", sizes=[20])], ["umda"])
@@ -52,10 +51,6 @@ def test_two_algorithms_are_compared_at_the_largest_size() -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_one_algorithm_is_not_compared() -> None:
-    assert "comparison" not in show([row for row in make_rows() if row.name == "one"])
-
-
 def test_an_interval_that_says_nothing_is_called_so() -> None:
     assert "too wide" not in show(make_rows())
     shown = show(make_rows(noise=0.6))
@@ -66,13 +61,6 @@ def test_an_interval_that_says_nothing_is_called_so() -> None:
     )
 
 
-def test_names_and_exponents_fit_in_80_columns() -> None:
-    shown = show(make_rows(noise=0.6))
-    growth = shown[shown.index("growth") :].splitlines()
-    assert [line.split()[0] for line in growth[3:5]] == ["one", "two"]
-    assert all(len(line) <= 80 and "…" not in line for line in growth)
-
-
 @pytest.mark.parametrize(("model", "there"), [("rbm-paper", True), ("rbm", False)])
 def test_the_paper_s_exponent_stands_beside_its_own_setting(model: str, there: bool) -> None:
     assert EDA("rbm-paper").model == PaperRBM()
@@ -81,13 +69,3 @@ def test_the_paper_s_exponent_stands_beside_its_own_setting(model: str, there: b
         for size in (10, 20, 40)
     ]
     assert ("(1.6)" in show(rows)) is there
-
-
-def test_comparisons_are_exported(small: Small) -> None:
-    rows = export(small.store, "--what", "comparisons")
-    assert [(row["size"], row["cost"], row["name"], row["other"]) for row in rows] == [
-        (size, cost, "umda", "boa") for size in (10, 20) for cost in ("evaluations", "cpu_total")
-    ]
-    for row in rows:
-        assert (row["unit"], row["pairs"], row["clear"], row["better"]) == ("run", 3, False, None)
-        assert 0.25 <= row["p"] <= row["p_holm"] <= 1  # 2 of 2³ ways at least

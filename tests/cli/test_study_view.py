@@ -18,7 +18,6 @@ from harmonium.cli.live import (
     count_ends,
     describe_end,
     describe_progress,
-    estimate_left,
     explain,
     list_rows,
 )
@@ -92,7 +91,7 @@ def test_lines_fit_80_columns_and_columns_stay_where_they_are() -> None:
                         for population in (2**power for power in range(5, 18))
                         for key, outcome in know(case, population, make_outcome(False)).items()
                     },
-                    **know(case, 2**18, *[dear] * len(case.seeds)),
+                    **know(case, 2**18, *[dear] * case.runs),
                 },
             )
             for case in cases
@@ -115,22 +114,6 @@ def test_lines_fit_80_columns_and_columns_stay_where_they_are() -> None:
     assert ends == {80}
     assert re.search(r" 0/1 +131k…262k +197k +0/100 +12\.3G +~\d+ d$", draw(late)[3])
     assert re.search(r" 0/2 +131k…262k +197k +0/3 +741M +~\d+ h$", draw(late)[4])
-
-
-def test_runs_have_no_population_and_count_what_is_solved() -> None:
-    case = make_case(Runs(), algorithm=EDA(UMDA()), runs=4)
-    known = dict(
-        zip(
-            (trial.key for trial in case.trials()),
-            (make_outcome(), make_outcome(False, evaluations=300)),
-            strict=False,
-        )
-    )
-    driver = Pretended([walk(case, known)])
-    driver.busy = driver.walks
-    lines = draw(driver)
-    assert lines[2].split() == ["solved", "runs", "evals", "left"]
-    assert re.fullmatch(r"onemax 20 umda +1/2 +2/4 +400 +~2 s", lines[3])
 
 
 def test_the_table_of_runs_has_success_rates_and_expected_evaluations() -> None:
@@ -180,20 +163,6 @@ def test_the_head_counts_rows() -> None:
     )
     driver.study.name = "x" * 100
     assert draw(driver)[0].endswith(f"…: {words}")
-
-
-def test_the_whole_study_is_estimated_only_when_every_open_row_can_be() -> None:
-    cases = [make_case(Fixed(20), runs=3), make_case(Fixed(20), problem=OneMax(30), runs=3)]
-    one = know(cases[0], 20, make_outcome(cpu=60.0))
-    driver = Pretended([walk(case, one) for case in cases])
-    driver.busy = driver.walks
-    assert [estimate_left([walk]) for walk in driver.walks] == [120.0, None]
-    assert "left" not in draw(driver)[1]
-    assert [line.split()[-1] for line in draw(driver)[3:]] == ["min", "?"]
-    both = {**one, **know(cases[1], 20, make_outcome(cpu=300.0))}
-    driver = Pretended([walk(case, both) for case in cases])
-    driver.busy = driver.walks
-    assert draw(driver)[1].endswith("; ~6 min left")  # 120 and 600 s, two at work
 
 
 def rows_of(*outcomes: Sequence[Outcome], plan: Any = PLAN) -> Row:

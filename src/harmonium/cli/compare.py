@@ -54,7 +54,8 @@ def bisect(
     """
     plan = Bisect(start, tolerance, given["max_population"], confirm=confirm)
     show = _print_rows if given.get("as_json") else None
-    return run_study(make_study("bisect", problem, plan, given), given, show)
+    study = make_study("bisect", name_problem(problem, given), plan, given)
+    return run_study(study, given, show)
 
 
 @o.takes(
@@ -69,11 +70,12 @@ def compare(problem: o.ProblemArgument = None, **given: Any) -> int:
     has the smallest population with which all its runs are solved. Exit codes: 0 done, 1
     interrupted, 2 bad input, 3 a run raised an error, 4 the Dask scheduler was lost.
     """
+    text = name_problem(problem, given)
     plan = _choose_plan(given.pop("population", None), given["max_population"])
     given["models"] = split_models(given.get("model_list", ""))
     if len(given["models"]) + len(given.get("algorithms", [])) < 2:
         raise SpecError("there is nothing to compare; name two models, such as --models rbm,boa")
-    study = make_study("compare", problem, plan, given)
+    study = make_study("compare", text, plan, given)
     return run_study(study, given, _print_json if given.get("as_json") else _print_tables)
 
 
@@ -103,11 +105,8 @@ def _choose_plan(population: str | None, max_population: int) -> StudyPlan:
         ) from None
 
 
-def make_study(
-    command: str, problem: str | None, plan: StudyPlan, given: Mapping[str, Any]
-) -> Study:
+def make_study(command: str, text: str, plan: StudyPlan, given: Mapping[str, Any]) -> Study:
     """Return the study of one problem at one size."""
-    text = name_problem(problem, given)
     with importable(Path.cwd()):
         algorithms = make_algorithms(given)
     name, settings = PROBLEMS.split(text)
