@@ -74,7 +74,3 @@ def test_every_bit_of_a_draw_is_fair_and_free_of_its_index() -> None:
         for low in range(8):
             agree = ones == (index >> low) & 1
             assert agree.mean() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(values.size))
-
-
-def test_the_same_key_gives_the_same_draws() -> None:
-    np.testing.assert_array_equal(draws(5, 3), draws(5, 3))

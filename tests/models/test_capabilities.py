@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harmonium import BOA, RBM, UMDA
+from harmonium import BOA, UMDA
 from harmonium.arrays import Bits
 from harmonium.models import read_facts, read_interactions, read_linkage, read_weights
 from harmonium.models.base import DOUBLED_ODDS
@@ -76,15 +76,6 @@ def test_interactions_of_extreme_weights_are_numbers() -> None:
     np.testing.assert_array_equal(strengths, strengths.T)
 
 
-def test_bits_without_a_common_unit_do_not_interact() -> None:
-    fitted = make_rbm(4, 2, 1.0)
-    fitted.machine.W[:] = [[1, 0], [2, 0], [0, 3], [0, 1]]
-    strengths = fitted.interactions().strengths
-    assert {(int(i), int(j)) for i, j in np.argwhere(strengths > 0)} == {
-        *((0, 1), (1, 0), (2, 3), (3, 2)),
-    }
-
-
 def test_a_pair_is_learned_where_one_bit_doubles_the_odds_of_the_other() -> None:
     # One unit whose input is -w, 0, 0 or w, with no, one or both bits set.
     for weight, learned in ((0.9, False), (4.0, True)):
@@ -95,15 +86,6 @@ def test_a_pair_is_learned_where_one_bit_doubles_the_odds_of_the_other() -> None
         ratio = np.log((1 + np.exp(weight)) * (1 + np.exp(-weight)) / 4)
         assert interactions.strengths[0, 1] == pytest.approx(ratio, rel=1e-5)
         assert bool(interactions.pairs[0, 1]) == (ratio >= np.log(2)) == learned
-
-
-def test_weights_of_an_rbm_are_those_of_its_machine() -> None:
-    fitted = make_rbm(6, 4, 1.0)
-    weights = fitted.weights()
-    assert weights.dtype == np.float64
-    np.testing.assert_array_equal(weights, fitted.machine.W)
-    weights[:] = 0
-    assert fitted.machine.W.any()
 
 
 def test_linkage_of_an_rbm_is_where_its_units_have_their_weights() -> None:
@@ -120,16 +102,6 @@ def test_linkage_of_an_rbm_is_where_its_units_have_their_weights() -> None:
     # The third unit has one bit, the fourth none, the fifth nearly all on one bit; the sixth
     # links the same bits as the first.
     assert fitted.linkage() == [(0, 1), (2, 3, 4)]
-
-
-def test_linked_bits_carry_nine_tenths_of_the_squared_weights() -> None:
-    fitted = make_rbm(12, 1, 1.0, seed=3)
-    (linked,) = fitted.linkage()
-    shares = fitted.weights()[:, 0] ** 2 / (fitted.weights() ** 2).sum()
-    assert shares[list(linked)].sum() >= 0.9
-    weakest = min(linked, key=lambda bit: shares[bit])
-    assert shares[[bit for bit in linked if bit != weakest]].sum() < 0.9
-    assert shares[weakest] >= np.delete(shares, linked).max()
 
 
 @pytest.fixture(scope="module")
@@ -159,21 +131,6 @@ def test_linkage_of_boa_is_a_bit_with_its_parents(copied: Bits) -> None:
         families.setdefault(child, {child}).add(parent)
     assert sorted(fitted.linkage()) == sorted(tuple(sorted(bits)) for bits in families.values())
     assert (1, 3) in fitted.linkage()
-
-
-def test_independent_bits_are_not_linked() -> None:
-    fitted = BOA().fit(random_rows(400, 5, seed=4), np.random.default_rng(1))
-    assert fitted.edges == fitted.linkage() == []
-    assert not fitted.interactions().pairs.any()
-
-
-def test_models_find_the_pair_that_is_equal(copied: Bits) -> None:
-    for model in (RBM(max_epochs=50), BOA()):
-        interactions = read_interactions(model.fit(copied, np.random.default_rng(5)))
-        assert interactions is not None
-        strengths = np.maximum(interactions.strengths, interactions.strengths.T)
-        assert interactions.pairs[1, 3]
-        assert strengths[1, 3] == strengths.max()
 
 
 def test_umda_offers_nothing(copied: Bits) -> None:

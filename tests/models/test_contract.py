@@ -36,7 +36,7 @@ LONG = [hm.RBM(), hm.PaperRBM(max_epochs=5), hm.BOA(), hm.DBN(), hm.DBM(), hm.DA
 def test_the_time_is_checked_between_the_steps_of_a_fit(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parents = random_rows(300, 30, seed=1)
+    parents = random_rows(400, 30, seed=1)
     plain = model.fit(parents, np.random.default_rng(2))
     # However small the steps are, the result is the same.
     monkeypatch.setattr("harmonium.models.neural._STEP_PRODUCTS", 1)
@@ -51,8 +51,8 @@ def test_the_time_is_checked_between_the_steps_of_a_fit(
 
     fitted, steps = fit(10**9)
     assert steps >= 20
-    samples = [one.sample(600, np.random.default_rng(3)) for one in (plain, fitted)]
-    np.testing.assert_array_equal(*samples)
+    sample, again = (one.sample(600, np.random.default_rng(3)) for one in (plain, fitted))
+    np.testing.assert_array_equal(again, sample)
     for limit in (1, 2, steps):
         with pytest.raises(clock.TimeUp):
             fit(limit)

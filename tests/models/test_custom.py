@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import harmonium as hm
-from harmonium.models import MODELS, read_interactions, read_linkage, read_weights
+from harmonium.models import MODELS
 from harmonium.specs import SpecError, importable
 from tests.modules import write_module
 
@@ -91,14 +91,3 @@ def test_a_class_inside_a_function_runs_but_is_not_saved(tmp_path: Path) -> None
     assert result.label.endswith(".<locals>.Plain")
     with pytest.raises(SpecError, match="is of a class that cannot be imported again"):
         hm.maximize(sum, 10, algorithm=eda, seed=1, checkpoint=tmp_path / "run.ckpt")
-
-
-def test_a_fit_that_offers_nothing_more_is_enough(module: str) -> None:
-    search = hm.EDA(MODELS.parse(f"{module}:PBIL"), population=20).start(8, 1)
-    for _ in range(2):
-        bits = search.ask()
-        search.tell(bits, bits.sum(axis=1))
-    assert search.fitted is not None
-    assert read_interactions(search.fitted) is None
-    assert read_linkage(search.fitted) is None
-    assert read_weights(search.fitted) is None

@@ -112,12 +112,3 @@ def test_rounds_of_corruption_and_reconstruction_match_enumeration() -> None:
     kernels.reconstruct(V, machine, np.float32(0.2), 2, KEY)
     seen = np.bincount((V @ [8, 4, 2, 1]).astype(int), minlength=16)
     assert ((seen - expected) ** 2 / expected).sum() < 15 + 5 * np.sqrt(2 * 15)
-
-
-def test_samples_do_not_depend_on_how_the_rows_are_split() -> None:
-    machine = make_machine(10, 5, seed=11)
-    whole = random_rows(700, 10, seed=12).astype(np.float32)
-    part = whole[:300].copy()
-    kernels.reconstruct(whole, machine, np.float32(0.1), 3, KEY)
-    kernels.reconstruct(part, machine, np.float32(0.1), 3, KEY)
-    np.testing.assert_array_equal(whole[:300], part)

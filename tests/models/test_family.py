@@ -7,7 +7,6 @@ import pytest
 
 from harmonium import BMDA, ECGA, GA, MIMIC, MRF, PBIL, UMDA, Tree
 from harmonium.arrays import Bits
-from harmonium.models.mrf import pseudo_likelihood
 from tests.models.test_mrf import enumerate_probabilities, make_field
 from tests.rows import every_row, random_rows
 
@@ -46,14 +45,6 @@ def test_pair_counts_decay() -> None:
     second = model.fit(rows_of("01"), rng(), first)
     assert second.counts.total == 1 + 0.5 * 22
     np.testing.assert_allclose(second.counts.ones, np.array([[6.0, 3.0], [3.0, 6.5]]))
-
-
-def test_a_tree_without_decay_forgets() -> None:
-    first, second = random_rows(50, 6, seed=1), random_rows(50, 6, seed=2)
-    fitted = Tree().fit(second, rng(), Tree().fit(first, rng()))
-    alone = Tree().fit(second, rng())
-    assert fitted.edges == alone.edges
-    np.testing.assert_array_equal(fitted.counts.ones, alone.counts.ones)
 
 
 def test_a_tree_of_another_length_is_refused() -> None:
@@ -111,19 +102,6 @@ def test_a_random_field_is_recovered_from_its_rows() -> None:
     fitted = MRF(significance=0.0, weight_cost=0.0).fit(rows, rng())
     np.testing.assert_allclose(fitted.log_odds, 4 * couplings, atol=0.15)
     np.testing.assert_allclose(fitted.biases, 2 * fields - 2 * couplings.sum(axis=0), atol=0.15)
-
-
-def test_a_random_field_has_the_largest_pseudo_likelihood() -> None:
-    rows = random_rows(200, 5, seed=8)
-    rows[:, 4] = rows[:, 0] ^ (rng().random(200) < 0.2)
-    fitted = MRF(significance=0.0, weight_cost=0.0).fit(rows, rng())
-    couplings = fitted.log_odds / 4
-    fields = fitted.biases / 2 + couplings.sum(axis=0)
-    spins = 2 * rows.astype(np.float32) - 1
-    _, field_slopes, slopes = pseudo_likelihood(spins, fields, couplings)
-    np.fill_diagonal(slopes, 0.0)
-    assert np.abs(field_slopes).max() < 2e-3
-    assert np.abs(slopes).max() < 2e-3
 
 
 def test_only_correlated_bits_are_neighbours() -> None:

@@ -76,15 +76,6 @@ def test_numbers_of_a_pair_by_hand() -> None:
     np.testing.assert_allclose(pairs.chi_squared(counts)[0, 1], 2.0)  # Σ (observed - 2)² / 2
 
 
-def test_bits_that_never_change_tell_nothing() -> None:
-    rows = random_rows(30, 3, seed=1)
-    rows[:, 1] = 1
-    counts = pairs.count_pairs(rows)
-    assert not pairs.mutual_information(counts)[1].any()
-    assert not pairs.chi_squared(counts)[1].any()
-    assert pairs.entropies(counts)[1] == 0.0
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_the_tree_has_the_largest_likelihood_of_all_125(seed: int) -> None:
     rows = chained_rows(40, 5, seed)

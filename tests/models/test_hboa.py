@@ -127,14 +127,6 @@ def test_ones_are_counted_without_overflow(count: int, length: int) -> None:
     assert not counted[length:].any()
 
 
-def test_parents_come_before_their_children() -> None:
-    trees, order = kernels.build(make_nested(400, seed=4), price=1.0)
-    places = np.argsort(order)
-    inner = trees.below > 0
-    assert inner.any()
-    assert (places[trees.bit[inner]] < places[trees.child[inner]]).all()
-
-
 def test_room_is_made_for_any_number_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = make_nested(300, seed=5)
     whole, order = kernels.build(rows, price=0.0)

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from harmonium.models import helmholtz as kernels
 from harmonium.models.helmholtz import FittedHelmholtz, Networks, Rule, Scratch
-from harmonium.models.neural import Floats, Part, draw, draw_layer, zeros_like
+from harmonium.models.neural import Floats, Part, draw
 from tests.rows import every_row, random_rows
 
 KEY = np.uint64(20260104)
@@ -141,27 +141,3 @@ def test_generated_rows_match_enumeration() -> None:
     seen = np.bincount((V @ [8, 4, 2, 1]).astype(int), minlength=16)
     expected = 100_000 * enumerate_rows(networks)
     assert ((seen - expected) ** 2 / expected).sum() < 15 + 5 * np.sqrt(2 * 15)
-
-
-def test_recognised_units_have_the_probabilities_of_the_recognition_network() -> None:
-    networks = make_networks(4, 3, seed=13)
-    row = random_rows(1, 4, seed=14).astype(np.float32)
-    H = draw_layer(np.repeat(row, 100_000, axis=0), networks.R, networks.r, KEY)
-    p = expit(row[0] @ networks.R + networks.r)
-    assert (np.abs(H.mean(axis=0, dtype=np.float64) - p) < 5 * np.sqrt(p * (1 - p) / 1e5)).all()
-
-
-def test_wake_and_sleep_raise_the_likelihood_of_the_data() -> None:
-    """Six bits in two blocks of three equal bits: the machine must put its weight there."""
-    data = np.repeat(random_rows(400, 2, seed=15), 3, axis=1).astype(np.float32)
-    networks = make_networks(6, 4, seed=16, spread=0.1)
-    last = zeros_like(networks)
-    rule = Rule(np.float32(0.3), np.float32(0.5), np.float32(0.0001))
-    upwards, downwards = np.ones((6, 4), np.float32), np.ones((4, 6), np.float32)
-    rng = np.random.default_rng(17)
-    for epoch in range(60):
-        part = Part(rng.permutation(len(data)), 20, 0, 20, KEY, epoch)
-        kernels.train_batches(part, data, networks, last, upwards, downwards, rule)
-    rows = every_row(6)
-    blocks = (rows[:, :3] == rows[:, :1]).all(axis=1) & (rows[:, 3:] == rows[:, 3:4]).all(axis=1)
-    assert enumerate_rows(networks)[blocks].sum() > 0.8  # 4 of 64 rows; 0.0625 before training

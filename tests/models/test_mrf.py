@@ -68,19 +68,6 @@ def test_gibbs_sampling_keeps_and_reaches_the_enumerated_distribution() -> None:
     assert (np.abs(seen - expected) < 5 * np.sqrt(expected / count)).all()
 
 
-def test_one_sweep_draws_each_bit_given_those_drawn_before() -> None:
-    """From all zeros, the first bit has sigm(b_0) and the second sigm(b_1 + W_10·x_0)."""
-    W = np.array([[0, 2], [2, 0]], dtype=np.float32)
-    b = np.array([-0.5, -1.0], dtype=np.float32)
-    columns = np.zeros((2, 200_000), np.float32)
-    mrf.gibbs(columns, W, b, 1, KEY)
-    first, second = columns
-    assert first.mean() == pytest.approx(1 / (1 + np.exp(0.5)), abs=0.006)
-    for value in (0, 1):
-        conditional = 1 / (1 + np.exp(1.0 - 2 * value))
-        assert second[first == value].mean() == pytest.approx(conditional, abs=0.01)
-
-
 def test_draws_do_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     h, J = make_field(5, seed=6)
     W, b = (4 * J).astype(np.float32), h.astype(np.float32)

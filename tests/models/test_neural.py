@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import harmonium as hm
-from harmonium import DAE, DBM, DBN, EDA, HIFF, RBM, UMDA, Helmholtz, Model, OneMax, Trap
+from harmonium import DAE, DBM, DBN, EDA, UMDA, Helmholtz, Model, OneMax, Trap
 from harmonium.arrays import Bits
-from harmonium.models import Fitted, read_interactions
+from harmonium.models import Fitted
 from harmonium.models.dae import MIN_EPOCHS, FittedDAE
 from harmonium.models.helmholtz import FittedHelmholtz, Networks
 from harmonium.models.neural import CONTEXTS, Machine
@@ -159,18 +159,6 @@ def test_interactions_of_a_helmholtz_machine_are_covariances_over_its_hidden_uni
     np.testing.assert_allclose(strengths, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("model", DEEP, ids=str)
-def test_interactions_are_those_of_the_blocks(model: Model) -> None:
-    parents = make_blocks(2000, seed=21)
-    fitted: Fitted | None = None
-    for seed in range(3):
-        fitted = model.fit(parents, rng(seed), fitted)
-    interactions = read_interactions(fitted)
-    assert interactions is not None
-    blocks = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
-    np.testing.assert_array_equal(interactions.pairs, blocks == 1)
-
-
 def count_solved(problem: hm.Problem, model: Model, population: int, runs: int) -> int:
     eda = EDA(model, population=population)
     return sum(hm.run(problem, eda, seed=seed).solved for seed in range(1, runs + 1))
@@ -182,18 +170,6 @@ def test_onemax_and_traps_are_solved(model: Model) -> None:
     assert count_solved(OneMax(30), model, 200, runs=5) == 5
     assert count_solved(Trap(24, 4), model, 800, runs=5) == 5
     assert count_solved(Trap(30, 5), model, 1000, runs=5) >= 4  # seen: 5
-
-
-def test_independent_bits_do_not_solve_these_traps() -> None:
-    assert count_solved(Trap(24, 4), UMDA(), 800, runs=5) == 0
-    assert count_solved(Trap(30, 5), UMDA(), 1000, runs=5) == 0
-
-
-@pytest.mark.slow
-def test_a_deep_belief_network_is_at_least_as_good_as_an_rbm_on_hiff() -> None:
-    network = count_solved(HIFF(64), DBN(), 1000, runs=10)
-    assert network >= count_solved(HIFF(64), RBM(), 1000, runs=10)
-    assert network >= 9  # seen: 10; rbm 9
 
 
 STEPS = {

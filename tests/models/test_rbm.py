@@ -103,22 +103,6 @@ def test_every_choice_of_the_paper_can_be_switched(change: dict[str, Any]) -> No
     assert not same(changed, plain)
 
 
-def test_gibbs_chains_start_at_the_parents() -> None:
-    parents = random_rows(30, 12, seed=10)
-    silent = Machine(
-        np.zeros((12, 6), np.float32), np.zeros(12, np.float32), np.zeros(6, np.float32)
-    )
-    stiff = Machine(
-        np.hstack([np.eye(12), -np.eye(12)]).astype(np.float32) * 40,
-        np.zeros(12, np.float32),
-        np.tile([-20.0, 20.0], (12, 1)).T.ravel().astype(np.float32),
-    )
-    kept = FittedRBM(stiff, parents, 5, False, {}).sample(45, rng(11))
-    np.testing.assert_array_equal(kept, np.concatenate([parents, parents[:15]]))
-    lost = FittedRBM(silent, parents, 5, False, {}).sample(30, rng(11))
-    assert (lost != parents).mean() == pytest.approx(0.5, abs=0.15)
-
-
 def test_hidden_units_see_the_bits_correlated_with_their_own() -> None:
     """Two blocks of three equal bits and two bits alone, one of them constant."""
     parents = np.hstack([blocks(500, 6, 3, seed=30), random_rows(500, 2, seed=31)])
@@ -268,16 +252,3 @@ def test_a_relative_gap_to_no_error_at_all_is_a_number() -> None:
     alike = np.ones((40, 4), dtype=np.uint8)
     literal = PaperRBM(error="samples", gap="relative", centered=False, max_epochs=40)
     assert literal.fit(alike, rng(16)).facts["gap"] in (0.0, 1.0)
-
-
-def test_blocks_are_learned() -> None:
-    """Blocks of four equal bits, both kinds: samples keep them whole and combine them anew."""
-    parents = blocks(2000, 20, 4, seed=16)
-    fitted = RBM().fit(parents, rng(17))
-    for seed in range(18, 21):  # three generations, as a warm start is meant to be used
-        fitted = RBM().fit(parents, rng(seed), fitted)
-    sample = fitted.sample(2000, rng(22)).reshape(2000, 5, 4).sum(axis=2)
-    assert ((sample == 0) | (sample == 4)).mean() > 0.9  # 0.125 for independent bits
-    ones = (sample == 4).astype(float)
-    between = np.corrcoef(ones.T) - np.eye(5)
-    assert np.abs(between).max() < 0.2

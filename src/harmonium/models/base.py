@@ -114,8 +114,6 @@ class Model(Spec, ABC):
 
     replacement: ClassVar[Replacement] = "keep-parents"
     """The replacement that suits the model best: what `EDA(replacement="auto")` uses."""
-    step_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that count steps; a few of them exercise the same kernels."""
     growing_replacement: ClassVar[Replacement | None] = None
     """The replacement that `maximize` uses instead, if another suits growing populations better."""
     kept: ClassVar[type | None] = None
