@@ -154,6 +154,6 @@ def test_a_store_of_another_study_is_refused() -> None:
         hm.Study("s", [hm.Family("onemax", sizes=[8], runs=runs)], algorithms, hm.Bisect())
         for runs in (3, 4)
     )
-    export.check_cases(one, one)
+    export.check_cases(one, one.cases)
     with pytest.raises(ValueError, match="onemax 8 umda: the store's case is not in"):
-        export.check_cases(one, other)
+        export.check_cases(one, other.cases)

@@ -334,3 +334,30 @@ def test_a_driver_runs_in_a_thread(study: Study, tmp_path: Path) -> None:
     thread.start()
     thread.join(60)
     assert {row.state for row in rows} == {"done"}
+
+
+FORKING = """
+from multiprocessing import get_context
+
+class Own:
+    optimum = 6.0
+
+    def __init__(self, length):
+        self.length = length
+
+    def __call__(self, bits):
+        with get_context("spawn").Pool(1) as pool:
+            pool.map(abs, [-1])
+        return bits.sum(axis=1)
+"""
+
+
+@pytest.mark.slow
+def test_a_problem_may_use_multiprocessing(one: Processes, tmp_path: Path) -> None:
+    name = write_module(tmp_path, FORKING)
+    text = OWN.replace("MODULE", name) + "[grid]\npopulations = [8]\n[stop]\nmax_generations = 1\n"
+    (case,) = parse_study(text, "s.toml", tmp_path).cases
+    one.submit(Job(case.trials(8)[0].spec, str(tmp_path)))
+    answer = finish(one)
+    assert isinstance(answer, bytes)
+    assert read_record(answer).status == "done"

@@ -101,7 +101,6 @@ def test_the_range_goes_from_the_worst_first_row_to_the_optimum() -> None:
     assert find_ranges(ABC) == {ABC[0].problem: Range(0.0, 10.0)}
     assert Range(0.0, 10.0).find_targets([0.0, 0.25, 1.0]).tolist() == [0, 2.5, 10]
     assert Range(-3.0, 0.1).find_targets([1.0]).tolist() == [0.1]
-    assert Range(2.0, 4.0).find_qualities(np.array([1, 2, 3.5, 5])).tolist() == [0, 0, 0.75, 1]
 
 
 def test_without_an_optimum_the_range_ends_at_the_best_of_all_runs() -> None:

@@ -276,3 +276,9 @@ def test_a_text_may_be_a_model_or_an_algorithm(tmp_path: Path) -> None:
 
 def test_a_study_file_keeps_its_text_for_display() -> None:
     assert parse_study(TOML, "twins.toml").definition == TOML
+
+
+def test_a_study_that_nobody_could_run_is_refused() -> None:
+    family = Family("nk:k=2", sizes=range(10, 110), runs=1000, instances=101)
+    with pytest.raises(SpecError, match=r"^the study has 10,100,000 trials at least; expected at "):
+        make(families=[family])

@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from harmonium import BOA, EDA, MODELS, PROBLEMS, RBM, UMDA, Model, OneMax, Stop, Trap, run
 from harmonium.clock import PHASES
@@ -32,7 +30,6 @@ from harmonium.version import __version__
 from tests.modules import write_module
 from tests.problems.test_contract import EXAMPLES
 from tests.studies.made import OWN_ONEMAX, describe, make_case, make_record, make_trial
-from tests.test_specs import MODEL_STRATEGIES, make_any
 
 SPEC = (
     '{"algorithm":{"model":{"name":"umda"},"name":"eda","pairing":"any","population":16,'
@@ -110,18 +107,6 @@ def test_a_trial_of_any_problem_is_made_again(problem: ProblemSpec) -> None:
 @pytest.mark.parametrize("model", list(MODELS), ids=lambda model: model.name)
 def test_a_trial_of_any_model_is_made_again(model: type[Model]) -> None:
     trial = describe(OneMax(20), EDA(model(), population=16))
-    assert again(trial) == trial
-
-
-@settings(max_examples=30)
-@given(
-    model=MODEL_STRATEGIES,
-    stop=make_any(Stop),
-    population=st.integers(4, 10**6),
-    seed=st.integers(0, 2**63 - 1),
-)
-def test_every_trial_is_made_again(model: Model, stop: Stop, population: int, seed: int) -> None:
-    trial = describe(OneMax(20), EDA(model, population=2 * population), stop, seed)
     assert again(trial) == trial
 
 

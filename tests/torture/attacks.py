@@ -2,7 +2,6 @@
 
 import io
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -12,12 +11,10 @@ from pathlib import Path
 
 from harmonium.cli import execute
 from tests.torture.world import (
-    CLOCK,
     SEARCH,
     Failure,
     World,
     check_text,
-    compare,
     find_workers,
     wait_for,
 )
@@ -45,7 +42,7 @@ def kill_driver(world: World) -> int:
 
 
 def kill_workers(world: World) -> int:
-    """SIGKILL workers of a study, or let a trial kill or stop its own."""
+    """SIGKILL workers of a study, or let a trial kill its own."""
     kills = 0
     with _start_study(world) as process:
         for _ in range(world.rng.randint(1, 3)):
@@ -53,13 +50,12 @@ def kill_workers(world: World) -> int:
                 break
             time.sleep(world.rng.uniform(0.0, 1.0))
             kills += 1
-            way = world.rng.choice(["kill", "stop", "die"])
-            if way == "die":
+            workers = find_workers(process.pid)
+            if world.rng.random() < 0.5 or not workers:
                 (world.folder / "die").touch()
                 continue
-            workers = find_workers(process.pid)
-            if workers:
-                _harm(world, world.rng.choice(workers), way)
+            with suppress(ProcessLookupError):
+                os.kill(world.rng.choice(workers), signal.SIGKILL)
         told = _read(process)
     check_text(("study", "run"), told)
     if process.returncode:
@@ -67,17 +63,6 @@ def kill_workers(world: World) -> int:
     (world.folder / "die").unlink(missing_ok=True)
     world.finish_study("attacked.db", world.read_keys("attacked.db"))
     return kills
-
-
-def _harm(world: World, worker: int, way: str) -> None:
-    """Kill a worker, or let it hang for a while."""
-    with suppress(ProcessLookupError):
-        if way == "kill":
-            os.kill(worker, signal.SIGKILL)
-            return
-        os.kill(worker, signal.SIGSTOP)
-        time.sleep(world.rng.uniform(0.0, 2.0))
-        os.kill(worker, signal.SIGCONT)
 
 
 def kill_search(world: World) -> int:
@@ -108,22 +93,6 @@ def fill_disk(world: World) -> int:
     return 2
 
 
-def jump_clock(world: World) -> int:
-    """Let the time of day jump in all processes of a study and of a search."""
-    hook = world.folder / "hook"
-    hook.mkdir()
-    (hook / "sitecustomize.py").write_text(CLOCK, "utf-8")
-    environment = {"PYTHONPATH": str(hook)}
-    run = ("study", "run", "tortured.toml", "--store", "attacked.db", "--workers", "2")
-    done = world.call(*run, environment=environment)
-    if done.returncode:
-        raise Failure("wrong results", f"exit code {done.returncode}: {done.stderr}")
-    world.finish_study("attacked.db", world.read_keys("attacked.db"))
-    world.call("optimize", *SEARCH, "--checkpoint", "attacked.ckpt", environment=environment)
-    world.finish_search("attacked.ckpt")
-    return 2
-
-
 def flip_checkpoint(world: World) -> int:
     """Flip bits of a checkpoint and resume: refused in one line, or with the right result."""
     whole = (world.folder / "whole.ckpt").read_bytes()
@@ -135,27 +104,6 @@ def flip_checkpoint(world: World) -> int:
             raise Failure("wrong results", "a damaged checkpoint was resumed")
         if text.count("\n") != 1:
             raise Failure("tracebacks", f"a damaged checkpoint is refused with {text!r}")
-    return FLIPS
-
-
-def flip_store(world: World) -> int:
-    """Flip bits of a store and read it; then run the study on it again."""
-    whole = (world.folder / "whole.db").read_bytes()
-    path = world.folder / "attacked.db"
-    for _ in range(FLIPS):
-        for left in world.folder.glob("attacked.db*"):
-            left.unlink()
-        path.write_bytes(_damage(world, whole))
-        command = world.rng.choice(["status", "export", "run"])
-        if command == "run":
-            run = ("study", "run", "tortured.toml", "--store", path.name, "--engine", "serial")
-            code, _ = _call_here(world, *run)
-        else:
-            code, _ = _call_here(world, "study", command, "--trust", path.name)
-        if code not in (0, 2, 3):
-            raise Failure("wrong results", f"study {command} ended with {code}")
-        if command == "run" and code == 0:
-            compare(world.read_table(path.name), world.rows)
     return FLIPS
 
 
@@ -215,10 +163,8 @@ def _call_here(world: World, *arguments: str) -> tuple[int, str]:
 def clean(folder: Path) -> None:
     """Remove what an attack has left."""
     for path in folder.iterdir():
-        if path.name.startswith(("attacked", "die", "hang", "ready")):
+        if path.name.startswith(("attacked", "die", "ready")):
             path.unlink()
-        elif path.name == "hook":
-            shutil.rmtree(path)
 
 
 ATTACKS: dict[str, tuple[Attack, int]] = {
@@ -226,9 +172,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "kill_workers": (kill_workers, 2),
     "kill_search": (kill_search, 3),
     "fill_disk": (fill_disk, 1),
-    "jump_clock": (jump_clock, 1),
     "flip_checkpoint": (flip_checkpoint, 4),
-    "flip_store": (flip_store, 4),
     "end_programs": (end_programs, 2),
 }
 """The attacks by name, and how often each is chosen."""

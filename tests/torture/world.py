@@ -26,12 +26,11 @@ HERE = Path(__file__).parent
 
 
 def misbehave():
-    for name, number in (("die", signal.SIGKILL), ("hang", signal.SIGSTOP)):
-        try:
-            (HERE / name).unlink()
-        except OSError:
-            continue
-        os.kill(os.getpid(), number)
+    try:
+        (HERE / "die").unlink()
+    except OSError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def count(bits):
@@ -60,16 +59,7 @@ runs = 4
 patience = 3
 """
 
-CLOCK = '''
-"""A clock that jumps by up to a year, in every process that finds this module."""
-import random, time
-
-_time, _rng = time.time, random.Random()
-time.time = lambda: _time() + _rng.choice([0, 0, 0, -3e7, 3e7, -3600, 3600])
-time.time_ns = lambda: int(time.time() * 1e9)
-'''
-
-EXPORT = ("--trust", "--format", "json", "--what")
+EXPORT = ("--format", "json", "--what")
 
 SEARCH = ("tortured:count", "--length", "30", "--model", "umda", "--max-calls", "700")
 

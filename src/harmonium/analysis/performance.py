@@ -1,4 +1,4 @@
-"""Performance of runs with targets and budgets: ERT, ECDF, fixed targets, fixed budgets.
+"""Performance of runs: trajectories, expected running time (ERT), ECDF, fixed targets.
 
 The runtime of a run to a target is the number of evaluations to the first row that reaches it.
 
@@ -178,13 +178,6 @@ class Range(NamedTuple):
         shares = np.asarray(qualities, dtype=float)
         return np.where(shares == 1, self.high, self.low + shares * (self.high - self.low))
 
-    def find_qualities(self, fitness: Floats) -> Floats:
-        """Return the quality of each fitness, from 0 to 1."""
-        if self.high <= self.low:  # solved by the first row of every run
-            return np.where(fitness >= self.high, 1.0, 0.0)
-        qualities: Floats = ((fitness - self.low) / (self.high - self.low)).clip(0.0, 1.0)
-        return qualities
-
 
 Ranges = Mapping[Instance, Range]
 
@@ -356,75 +349,6 @@ def _estimate_ert(runs: Sequence[Trajectory], runtimes: Floats) -> tuple[float, 
 
 
 @dataclass(frozen=True)
-class FixedBudget:
-    """The best fitness of the runs of one algorithm after a number of evaluations."""
-
-    group: Group
-    budget: int
-    runs: int
-    mean: float
-    worst: float
-    lower_quartile: float
-    median: float
-    upper_quartile: float
-    best: float
-    quality: float
-    """Mean of the qualities."""
-
-
-def tabulate_budgets(
-    trajectories: Sequence[Trajectory],
-    budgets: Sequence[int] | None = None,
-    *,
-    ranges: Ranges | None = None,
-) -> list[FixedBudget]:
-    """Return a fixed-budget row for each problem size, algorithm and number of evaluations.
-
-    By default the budgets are 1, 2, 5, 10, 20 … up to the longest run on the problem size. A budget
-    before the first known value of a run is left out.
-    """
-    ranges = find_ranges(trajectories) if ranges is None else ranges
-    groups = group_trajectories(trajectories)
-    longest: dict[tuple[str, int], int] = {}
-    for one in trajectories:
-        where = one.family, one.size
-        longest[where] = max(longest.get(where, 0), one.evaluations)
-    rows = []
-    for group, runs in groups.items():
-        chosen = choose_budgets(longest[group.family, group.size]) if budgets is None else budgets
-        best = np.array([one.find_best(chosen) for one in runs])
-        reached = zip(runs, best, strict=True)
-        qualities = np.array([ranges[one.problem].find_qualities(row) for one, row in reached])
-        for place, budget in enumerate(chosen):
-            if not np.isnan(best[:, place]).any():
-                mean = float(qualities[:, place].mean())
-                rows.append(_describe_budget(group, int(budget), best[:, place], mean))
-    return rows
-
-
-def _describe_budget(group: Group, budget: int, best: Floats, quality: float) -> FixedBudget:
-    worst, lower, median, upper, highest = np.quantile(best, (0, 0.25, 0.5, 0.75, 1)).tolist()
-    return FixedBudget(
-        group=group,
-        budget=budget,
-        runs=len(best),
-        mean=float(best.mean()),
-        worst=worst,
-        lower_quartile=lower,
-        median=median,
-        upper_quartile=upper,
-        best=highest,
-        quality=quality,
-    )
-
-
-def choose_budgets(longest: int) -> list[int]:
-    """Return 1, 2, 5, 10, 20, 50 … up to a number of evaluations."""
-    budgets = [step * 10**power for power in range(len(str(longest))) for step in (1, 2, 5)]
-    return [budget for budget in budgets if budget <= longest]
-
-
-@dataclass(frozen=True)
 class Steps:
     """A step function that rises at `x` to `y`, and is 0 before; both ascend."""
 
@@ -474,57 +398,3 @@ def _find_quartiles(runtimes: Floats) -> Floats:
     """Return the quartiles of each column, shape (3, columns); infinite if they meet infinity."""
     quartiles = np.quantile(np.minimum(runtimes, _HUGE), (0.25, 0.5, 0.75), axis=0)
     return np.where(quartiles > _HUGE / 1e6, np.inf, quartiles)
-
-
-@dataclass(frozen=True)
-class Profile:
-    """The costs of one algorithm, as multiples of the lowest cost on each problem."""
-
-    name: str
-    given: int | None
-    """The population of a grid; none for other plans."""
-    label: str
-    costs: Mapping[Instance, float]
-    """ERT on each problem instance, infinite if it was not reached."""
-    ratios: Mapping[Instance, float]
-    """Performance ratios, infinite where the algorithm did not reach the target."""
-
-    @property
-    def steps(self) -> Steps:
-        """ρ(τ): the share of the problems with a ratio of at most τ."""
-        return accumulate(np.array(list(self.ratios.values()), dtype=float))
-
-
-_Algorithm = tuple[str, int | None, str]
-
-
-def trace_profiles(trajectories: Sequence[Trajectory], quality: float = 1.0) -> list[Profile]:
-    """Return the performance profile of each algorithm; its cost is the ERT to a quality.
-
-    Problem instances on which not every algorithm has runs are left out. Those that no algorithm
-    solves count as problems.
-    """
-    ranges = find_ranges(trajectories)
-    runs: dict[tuple[_Algorithm, Instance], list[Trajectory]] = {}
-    for one in trajectories:
-        algorithm = one.name, one.given, one.label
-        runs.setdefault((algorithm, one.problem), []).append(one)
-    costs: dict[_Algorithm, dict[Instance, float]] = {}
-    for (algorithm, problem), mine in runs.items():
-        target = float(ranges[problem].find_targets([quality])[0])
-        costs.setdefault(algorithm, {})[problem] = expected_running_time(mine, target)
-    shared = [problem for problem in ranges if all(problem in mine for mine in costs.values())]
-    lowest = {problem: min(mine[problem] for mine in costs.values()) for problem in shared}
-    return [
-        Profile(
-            *algorithm,
-            {problem: mine[problem] for problem in shared},
-            {
-                problem: mine[problem] / lowest[problem]
-                if math.isfinite(mine[problem])
-                else math.inf
-                for problem in shared
-            },
-        )
-        for algorithm, mine in costs.items()
-    ]
