@@ -521,7 +521,8 @@ def test_a_changed_module_that_is_imported_changes_the_source(
 ) -> None:
     helper = write_module(tmp_path, "VALUE = 1\n")
     (tmp_path / f"{helper}_package").mkdir()
-    (tmp_path / f"{helper}_package" / "inner.py").write_text(f"from {helper} import VALUE\n")
+    (tmp_path / f"{helper}_package" / "inner.py").write_text("from .deep import VALUE\n")
+    (tmp_path / f"{helper}_package" / "deep.py").write_text(f"from {helper} import VALUE\n")
     name = write_module(tmp_path, f"{imports.format(helper)}\nimport harmonium\n{SOURCE}")
     sources = []
     with importable(tmp_path):

@@ -205,6 +205,11 @@ def test_results_have_the_rows_that_a_problem_repairs() -> None:
 def test_what_is_not_a_problem_is_refused(wrong: object) -> None:
     with pytest.raises(TypeError, match="expected an object with length, optimum"):
         check_problem(wrong)
+    for field, value in (("length", 2.5), ("length", True), ("optimum", "5")):
+        problem = Repaired()
+        setattr(problem, field, value)
+        with pytest.raises(TypeError, match=f"^problem.{field} is {value!r}; expected "):
+            check_problem(problem)
 
 
 def test_a_name_and_its_fields_are_checked_without_making_anything(module: str) -> None:
