@@ -19,9 +19,8 @@ from benchmarks.reproduction.points import (
     read_paper,
 )
 
-from harmonium.reports.charts import Figure
 from harmonium.reports.growth import Curve, Panel, Spot, draw_growth
-from harmonium.reports.theme import style_algorithms
+from harmonium.reports.theme import Figure, style_algorithms
 from harmonium.reports.words import write_power
 
 FIGURES = Path(__file__).parents[2] / "docs" / "research" / "reproduction"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,6 @@ from harmonium import Algorithm, Interactions, Model, Search, Snapshot, Space
 from harmonium.arrays import Bits, Fitness
 from harmonium.models import Fitted
 from harmonium.space import as_space
-
-
-@dataclass(frozen=True)
-class Blocks(Model):
-    """Draws each block of so many consecutive bits from one of the parents."""
-
-    name: ClassVar[str] = "blocks"
-    width: int = 4
-
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedBlocks":
-        return FittedBlocks(parents, self.width)
 
 
 @dataclass(frozen=True)
@@ -57,28 +44,35 @@ class FittedBlocks:
 
 
 @dataclass(frozen=True)
-class WeightsOnly(Model):
-    """Samples as `Blocks` does; offers weights, but no interactions."""
+class Blocks(Model):
+    """Draws each block of so many consecutive bits from one of the parents."""
 
-    name: ClassVar[str] = "weights-only"
+    name: ClassVar[str] = "blocks"
+    kind: ClassVar[type[FittedBlocks]] = FittedBlocks
     width: int = 4
 
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedWeightsOnly":
-        return FittedWeightsOnly(FittedBlocks(parents, self.width))
+    ) -> FittedBlocks:
+        return self.kind(parents, self.width)
+
+
+class FittedWeightsOnly(FittedBlocks):
+    def interactions(self) -> Any:
+        return None
+
+
+class FittedMisshapen(FittedBlocks):
+    def interactions(self) -> Interactions:
+        return replace(super().interactions(), strengths=np.zeros((3, 3)))
 
 
 @dataclass(frozen=True)
-class FittedWeightsOnly:
-    whole: FittedBlocks
-    facts: ClassVar[Mapping[str, float]] = {}
+class WeightsOnly(Blocks):
+    """Offers weights, but no interactions."""
 
-    def weights(self) -> NDArray[np.float64]:
-        return self.whole.weights()
-
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
-        return self.whole.sample(count, rng)
+    name: ClassVar[str] = "weights-only"
+    kind: ClassVar[type[FittedBlocks]] = FittedWeightsOnly
 
 
 @dataclass(frozen=True)
@@ -86,16 +80,7 @@ class Misshapen(Blocks):
     """Offers interactions of another length."""
 
     name: ClassVar[str] = "misshapen"
-
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedMisshapen":
-        return FittedMisshapen(parents, self.width)
-
-
-class FittedMisshapen(FittedBlocks):
-    def interactions(self) -> Interactions:
-        return replace(super().interactions(), strengths=np.zeros((3, 3)))
+    kind: ClassVar[type[FittedBlocks]] = FittedMisshapen
 
 
 @dataclass(frozen=True)

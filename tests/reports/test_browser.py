@@ -5,7 +5,6 @@ Debian's Chromium, driven by Playwright; where there is none, these tests are sk
 
 import os
 import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +16,6 @@ import pytest
 from harmonium import BOA, EDA, RBM, Stop, Trap, maximize, run
 from harmonium.analysis.tables import list_rows
 from harmonium.reports import Learning, write_report, write_result_report, write_run_report
-from harmonium.reports.watch import Server
 from harmonium.studies import read_study
 from tests.reports.customs import Steady
 from tests.reports.stores import (
@@ -32,6 +30,7 @@ from tests.reports.stores import (
     fill_store,
     read_csv,
 )
+from tests.reports.test_watch import serving
 from tests.search.one_plus_one import OnePlusOne
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -222,8 +221,9 @@ def runs_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     problem = Trap(length=16, order=4)
     algorithms = [EDA(RBM(), population="auto"), EDA(BOA()), EDA(BOA()), OnePlusOne(), Steady()]
     learnings = [Learning(problem) for _ in algorithms]
+    stop = Stop(max_evaluations=5000, patience=None)
     results = [
-        run(problem, algorithm, seed=seed, callback=learning, stop=Stop(max_evaluations=5000))
+        run(problem, algorithm, seed=seed, callback=learning, stop=stop)
         for seed, (algorithm, learning) in enumerate(zip(algorithms, learnings, strict=True), 1)
     ]
     path = tmp_path_factory.mktemp("runs") / "run.html"
@@ -269,17 +269,41 @@ def test_the_page_of_a_function_is_drawn(
             assert counts == [step.evaluations for step in result.trace]
 
 
-def test_the_watched_page_follows_the_study(browser: Any, tmp_path: Path) -> None:
-    path = fill_store(tmp_path / "growing.db", SMALL, trials=30)
-    with Server(path, 0) as server:
+def test_a_watched_page_reloads_itself(browser: Any, tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "growing.db", SMALL, trials=20)
+    with serving(store) as server:
         server.watched._pause = 0.0
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         with opened(browser, server.address) as page:
-            before = page.locator(".badge").first.inner_text()
-            assert "it reloads itself" in before
-            fill_store(path, SMALL)
+            first = page.locator("body").get_attribute("data-version")
+            fill_store(store, SMALL, trials=15)
             page.wait_for_function(
-                "document.querySelector('.badge').innerText.startsWith('Complete')", timeout=60_000
+                f"document.body && document.body.dataset.version !== '{first}'", timeout=30_000
             )
             page.wait_for_function(DRAWN)
-        server.shutdown()
+
+
+def test_everything_can_be_reached_by_keyboard(browser: Any, evil_page: Path) -> None:
+    with opened(browser, evil_page.as_uri()) as page:
+        wanted = page.evaluate(
+            "[...document.querySelectorAll('a[href], button, input, summary, [tabindex=\"0\"]')]"
+            ".filter((element) => element.checkVisibility()).length"
+        )
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        seen = 0
+        while page.evaluate("document.activeElement !== document.body") and seen <= wanted:
+            seen += 1
+            page.keyboard.press("Tab")
+        assert seen == wanted
+
+
+@pytest.mark.parametrize(("width", "fits"), [(390, False), (2400, True)])
+def test_a_table_that_does_not_fit_has_a_hint(
+    browser: Any, small_page: Path, width: int, fits: bool
+) -> None:
+    with opened(browser, small_page.as_uri(), width) as page:
+        assert page.locator(".table:has(#table-summary) .hint").is_visible() != fits
+        box = "document.querySelector('.scroll:has(#table-summary)')"
+        page.wait_for_function(f"{box}.classList.contains('more') === {str(not fits).lower()}")
+        page.evaluate(f"{box}.scrollLeft = 9999")
+        page.wait_for_function(f"!{box}.classList.contains('more')")

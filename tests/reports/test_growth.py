@@ -11,7 +11,6 @@ from harmonium import EDA, PaperRBM, PaperTree
 from harmonium.analysis.findings import Law, fit_laws
 from harmonium.analysis.paper import read_points
 from harmonium.analysis.statistics import Estimate
-from harmonium.reports.charts import Figure, finish, thin_out
 from harmonium.reports.growth import (
     Curve,
     Panel,
@@ -19,22 +18,25 @@ from harmonium.reports.growth import (
     draw_growth,
     draw_scaling,
     read_expected,
+    read_metric,
     read_success,
-    trace_grid,
-    trace_growth,
-    trace_sizes,
+    trace_costs,
 )
 from harmonium.reports.page import Column, know
-from harmonium.reports.theme import KNOWN_STYLES, style_algorithms
+from harmonium.reports.theme import KNOWN_STYLES, Figure, finish, style_algorithms, thin_out
 from harmonium.text import format_count
 from tests.reports.stores import list_values, make_row, read_snapshot
 
 NAN = float("nan")
 
 
+def trace_growth(rows: Any, laws: Any, metric: Any = "evaluations") -> list[Panel]:
+    return trace_costs(rows, read_metric(metric), laws, metric)
+
+
 def test_a_panel_has_what_was_measured(small_store: Path) -> None:
     snapshot = read_snapshot(small_store)
-    panels = trace_growth(snapshot.rows, snapshot.laws, "evaluations")
+    panels = trace_growth(snapshot.rows, snapshot.laws)
     assert [panel.title for panel in panels] == ["OneMax", "4-traps", "NK, k = 2"]
     rows = {(row.family, row.name, row.size): row for row in snapshot.rows}
     laws = {(law.family, law.name): law for law in snapshot.laws if law.metric == "evaluations"}
@@ -50,14 +52,14 @@ def test_a_panel_has_what_was_measured(small_store: Path) -> None:
     words = panels[0].describe("cost")
     assert words.startswith(f"OneMax, cost by size n (bits). rbm: {first.mean:,.0f} at 40 to ")
     assert f"{last.mean:,.0f} at 60; boa: " in words
-    by_size = trace_sizes(snapshot.rows, read_success)
+    by_size = trace_costs(snapshot.rows, read_success)
     assert {spot.mean for panel in by_size for one in panel.curves for spot in one.spots} == {1.0}
 
 
 def test_a_law_of_three_sizes_has_its_exponent_in_the_legend() -> None:
     rows = [make_row(size, "rbm", algorithm=EDA("rbm")) for size in (40, 60, 80)]
     law = Law("f", "rbm", "evaluations", (40, 60, 80), 2.0, Estimate(1.7, 1.5, 1.9), 0.1)
-    (panel,) = trace_growth(rows, [law], "evaluations")
+    (panel,) = trace_growth(rows, [law])
     assert panel.curves[0].label == "rbm, n¹·⁷⁰ (1.50 to 1.90)"
 
 
@@ -90,7 +92,7 @@ def test_the_paper_s_points_are_near_ours(metric: Any, name: str, powers: tuple[
 def test_the_paper_belongs_to_the_algorithm_with_its_settings() -> None:
     def name_paper(name: str, algorithm: Any) -> list[str]:
         rows = [make_row(size, name, algorithm=algorithm) for size in (40, 60)]
-        return [curve.algorithm for curve in trace_growth(rows, (), "evaluations")[0].paper]
+        return [curve.algorithm for curve in trace_growth(rows, ())[0].paper]
 
     assert name_paper("mine", EDA(PaperRBM())) == ["mine", "boa"]
     assert name_paper("mine", EDA("boa", replacement="rtr")) == ["rbm-paper", "boa"]
@@ -105,20 +107,20 @@ def test_an_algorithm_that_solved_nothing_is_in_the_legend() -> None:
         for name in ("rbm", "boa", "umda")
         for size in (12, 20)
     ]
-    (panel,) = trace_growth(rows, [], "evaluations")
+    (panel,) = trace_growth(rows, [])
     labels = ["rbm, not solved at n = 12", "boa, not solved", "umda"]
     assert [curve.label for curve in panel.curves] == labels
     spec = draw_growth(panel, style_algorithms(["rbm", "boa", "umda"]), "evaluations").to_dict()
     assert list(read_looks(spec)) == labels
     assert "boa, not solved: no points;" in spec["description"]
-    assert trace_growth([row for row in rows if row.name == "boa"], [], "evaluations") == []
+    assert trace_growth([row for row in rows if row.name == "boa"], []) == []
 
 
 def test_a_grid_has_a_panel_a_size(grid_store: Path) -> None:
     rows = read_snapshot(grid_store).rows
     cells = {(f"4-traps, n = {row.size}", row.name, row.given): row for row in rows}
     for read in (read_success, read_expected):
-        panels = trace_grid(rows, read)
+        panels = trace_costs(rows, read)
         assert [panel.title for panel in panels] == ["4-traps, n = 8", "4-traps, n = 12"]
         for panel in panels:
             for curve in panel.curves:

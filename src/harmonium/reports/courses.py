@@ -9,10 +9,13 @@ from typing import Any, Final
 import altair as alt
 
 from harmonium.clock import PHASES
-from harmonium.reports.charts import (
+from harmonium.reports.theme import (
+    BACKGROUND,
+    PHASE_TONES,
     SHOWN,
     Chart,
     Figure,
+    Styles,
     colour_series,
     dash_lines,
     draw_lines,
@@ -21,7 +24,6 @@ from harmonium.reports.charts import (
     make_data,
     paint,
 )
-from harmonium.reports.theme import BACKGROUND, PHASE_TONES, Styles
 from harmonium.reports.words import title_runs
 from harmonium.runs import Result
 from harmonium.runs.trace import to_columns

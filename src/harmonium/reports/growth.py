@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import altair as alt
@@ -11,10 +11,15 @@ from harmonium.analysis.findings import Law, Row
 from harmonium.analysis.paper import find_exponent, name_family, name_model, read_points
 from harmonium.analysis.statistics import Estimate, Metric
 from harmonium.clock import PHASES
-from harmonium.reports.charts import (
+from harmonium.reports.courses import PHASES_CAPTION, draw_phases
+from harmonium.reports.page import know
+from harmonium.reports.theme import (
+    BACKGROUND,
+    KNOWN_STYLES,
     SHOWN,
     Chart,
     Figure,
+    Styles,
     encode_share,
     finish,
     label_log,
@@ -23,9 +28,6 @@ from harmonium.reports.charts import (
     span_log,
     thin_out,
 )
-from harmonium.reports.courses import PHASES_CAPTION, draw_phases
-from harmonium.reports.page import know
-from harmonium.reports.theme import BACKGROUND, KNOWN_STYLES, Styles
 from harmonium.reports.words import format_value, title_problem, write_power
 
 MAX_PANELS: Final = 12
@@ -107,61 +109,63 @@ def read_metric(metric: Metric) -> Reader:
     return lambda row: row.estimate(metric)
 
 
-def trace_growth(rows: Sequence[Row], laws: Sequence[Law], metric: Metric) -> list[Panel]:
-    """Return a panel for each family with something measured: a metric against the size."""
+def trace_costs(
+    rows: Sequence[Row], read: Reader, laws: Sequence[Law] = (), metric: Metric | None = None
+) -> list[Panel]:
+    """Return a panel for each family with something measured: a value against the size.
+
+    On a grid it is a panel for each family and size, against the population. With a metric, lines
+    are the fitted laws, and the paper's points are shown; else lines join the points.
+    """
     panels = []
-    for family, mine in _group(rows, lambda row: row.family).items():
-        known = {law.name: law for law in laws if (law.family, law.metric) == (family, metric)}
+    for title, mine in _group_panels(rows).items():
+        known = {
+            law.name: law for law in laws if (law.family, law.metric) == (mine[0].family, metric)
+        }
+        names = dict.fromkeys(row.name for row in mine)
         curves = [
-            _trace_algorithm(name, theirs, known.get(name), metric)
-            for name, theirs in _group(mine, lambda row: row.name).items()
+            _trace_algorithm([row for row in mine if row.name == name], read, known.get(name))
+            for name in names
         ]
+        if metric is None:
+            curves = [replace(one, line=tuple(spot[:2] for spot in one.spots)) for one in curves]
         if any(curve.spots for curve in curves):
             shown = [one for one in curves if one.spots or one.label.endswith(_NOT_SOLVED)]
-            paper = tuple(_trace_paper(mine, metric))
-            panels.append(Panel(title_problem(family), "size n (bits)", tuple(shown), paper))
+            paper = () if metric is None else tuple(_trace_paper(mine, metric))
+            axis = "size n (bits)" if mine[0].given is None else "population"
+            panels.append(Panel(title, axis, tuple(shown), paper))
     return panels
 
 
-def trace_sizes(rows: Sequence[Row], read: Reader) -> list[Panel]:
-    """Return a panel for each family with something measured: any value against the size."""
-    return [
-        Panel(title_problem(family), "size n (bits)", curves)
-        for family, mine in _group(rows, lambda row: row.family).items()
-        if (curves := _join_all(mine, lambda row: row.size, read))
-    ]
-
-
-def trace_grid(rows: Sequence[Row], read: Reader) -> list[Panel]:
-    """Return a panel for each family and size of a grid: any value against the population."""
-    given = [row for row in rows if row.given is not None]
-    cells = dict.fromkeys((row.family, row.size) for row in given if row.state == "done")
-    panels = []
-    for family, size in thin_out(list(cells), MAX_PANELS):
-        mine = [row for row in given if (row.family, row.size) == (family, size)]
-        if curves := _join_all(mine, lambda row: row.given or 0, read):
-            panels.append(Panel(f"{title_problem(family)}, n = {size}", "population", curves))
-    return panels
-
-
-def _group(rows: Sequence[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
-    groups: dict[str, list[Row]] = {}
+def _group_panels(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the rows of each panel, by its title; of a grid with many sizes, of some of them."""
+    panels: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault(key(row), []).append(row)
-    return groups
+        size = "" if row.given is None else f", n = {row.size}"
+        panels.setdefault(title_problem(row.family) + size, []).append(row)
+    grid = [title for title, mine in panels.items() if mine[0].given is not None]
+    left_out = set(grid) - set(thin_out(grid, MAX_PANELS))
+    return {title: mine for title, mine in panels.items() if title not in left_out}
 
 
-def _trace_algorithm(name: str, rows: Sequence[Row], law: Law | None, metric: Metric) -> Curve:
-    spots = _list_spots(rows, lambda row: row.size, read_metric(metric))
-    label = f"{name}, {_write_law(law.exponent)}" if law and law.exponent.known else name
+def _trace_algorithm(rows: Sequence[Row], read: Reader, law: Law | None) -> Curve:
+    """Return the curve of an algorithm: a point for each row that is done and has a value."""
+    found = [(row.given or row.size, read(row)) for row in rows if row.state == "done"]
+    spots = tuple(
+        Spot(x, estimate.mean, know(estimate.low), know(estimate.high))
+        for x, estimate in found
+        if estimate is not None and math.isfinite(estimate.mean)
+    )
+    label = rows[0].name
+    label += f", {_write_law(law.exponent)}" if law and law.exponent.known else ""
     unsolved = [str(row.size) for row in rows if row.state == "not solved"]
     if unsolved and spots:
         label += f", not solved at n = {', '.join(unsolved[:3])}{'…' if len(unsolved) > 3 else ''}"
-    elif unsolved:
+    elif (unsolved or found) and not spots:
         label += _NOT_SOLVED
     ends = (min(law.sizes), max(law.sizes)) if law else ()
     line = tuple((float(size), law.predict(size)) for size in ends if law)
-    return Curve(name, label, spots, line)
+    return Curve(rows[0].name, label, spots, line)
 
 
 def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
@@ -189,27 +193,6 @@ def _write_law(exponent: Estimate) -> str:
     """Return a law with the interval of its exponent: "n¹·⁶⁸ (1.48 to 1.88)"."""
     interval = f"({exponent.low:.2f} to {exponent.high:.2f})".replace("-", "−")
     return f"{write_power(f'{exponent.mean:.2f}')} {interval}"
-
-
-def _join_all(rows: Sequence[Row], where: Callable[[Row], int], read: Reader) -> tuple[Curve, ...]:
-    """Return the curve of each algorithm that has ended; nothing if there is no point at all."""
-    curves = []
-    for name, mine in _group(rows, lambda row: row.name).items():
-        spots = _list_spots(mine, where, read)
-        if any(row.state == "done" for row in mine):
-            line = tuple((float(spot.x), spot.mean) for spot in spots)
-            curves.append(Curve(name, name if spots else name + _NOT_SOLVED, spots, line))
-    return tuple(curves) if any(curve.spots for curve in curves) else ()
-
-
-def _list_spots(rows: Sequence[Row], where: Callable[[Row], int], read: Reader) -> tuple[Spot, ...]:
-    """Return a point for each row that is done and has something to draw."""
-    found = ((where(row), read(row)) for row in rows if row.state == "done")
-    return tuple(
-        Spot(x, estimate.mean, know(estimate.low), know(estimate.high))
-        for x, estimate in found
-        if estimate is not None and math.isfinite(estimate.mean)
-    )
 
 
 def _describe(spots: Sequence[Spot]) -> str:
@@ -336,95 +319,79 @@ def draw_scaling(rows: Sequence[Row], laws: Sequence[Law], styles: Styles) -> li
     """Return evaluations, CPU time, population and building time against size."""
     found = "the smallest population found with which all runs were solved."
     theirs = f"{_PAPER} (Theirs are seconds of one core of an Opteron 6272.)"
-    figures: list[tuple[str, str, Metric, str, str, str]] = [
+    figures: list[tuple[str, str, Metric, str, str]] = [
         (
-            *("evaluations", "Evaluations against size", "evaluations", "evaluations"),
+            *("evaluations", "Evaluations against size", "evaluations"),
             *(f"Evaluations to the optimum, with {found} {_LOG} {_LAWS}", _PAPER),
         ),
         (
-            *("cpu", "CPU time against size", "cpu_total", "CPU seconds"),
+            *("cpu", "CPU time against size", "cpu_total"),
             *(f"CPU seconds of a run at that population. {_LAWS}", theirs),
         ),
         (
-            *("population", "Population against size", "population", "population"),
-            *(f"{found.capitalize()} {_LAWS}", ""),
+            "population",
+            "Population against size",
+            "population",
+            f"{found.capitalize()} {_LAWS}",
+            "",
         ),
         (
-            *("building", "Time of model building", "cpu_building", "CPU seconds"),
+            *("building", "Time of model building", "cpu_building"),
             *(f"CPU seconds of a run spent in building models. {_LAWS}", ""),
         ),
     ]
     drawn = []
-    for name, title, metric, unit, caption, about_paper in figures:
-        panels = trace_growth(rows, laws, metric)
+    for name, title, metric, caption, about_paper in figures:
+        panels = trace_costs(rows, read_metric(metric), laws, metric)
         paper = any(panel.paper for panel in panels)
-        figure = _draw_costs((name, title, caption + about_paper * paper), panels, styles, unit)
-        drawn.append(Figure(name, title, figure.caption, figure.panels, paper))
+        unit = "CPU seconds" if metric.startswith("cpu") else metric
+        charts = _draw_all(panels, styles, unit)
+        drawn.append(Figure(name, title, caption + about_paper * paper, charts, paper))
     return drawn
 
 
 def draw_runs(rows: Sequence[Row], styles: Styles) -> list[Figure]:
-    """Return success rate, expected evaluations and CPU time against size, of the plan `runs`."""
-    caption = "Share of the runs that reached the optimum within the stopping rules."
-    cpu = f"Mean CPU seconds of a run, solved or not. {_INTERVALS}"
-    return [
-        _draw_success(trace_sizes(rows, read_success), caption, styles),
-        _draw_costs(
-            ("expected", "Expected evaluations against size", _ERT),
-            *(trace_sizes(rows, read_expected), styles, "evaluations"),
-        ),
-        _draw_costs(
-            ("cpu", "CPU time against size", cpu),
-            *(trace_sizes(rows, read_metric("cpu_total")), styles, "CPU seconds"),
-        ),
-    ]
+    """Return success rate, ERT, evaluations and CPU time of plans in which runs may fail.
 
-
-def draw_grid(rows: Sequence[Row], styles: Styles) -> list[Figure]:
-    """Return success rate, evaluations, CPU time and ERT against the given population."""
+    They are drawn against the size, on a grid against the population.
+    """
+    grid = any(row.given is not None for row in rows)
     cells = len({(row.family, row.size) for row in rows if row.state == "done"})
-    note = f" Shown are {MAX_PANELS} of {cells} sizes." if cells > MAX_PANELS else ""
-    solved = f"Share of the runs that were solved, at each population.{note}"
-    means = f"Means over all runs, solved or not. {_INTERVALS}{note}"
-    costs: list[tuple[tuple[str, str, str], Reader, str]] = [
+    note = f" Shown are {MAX_PANELS} of {cells} sizes." if grid and cells > MAX_PANELS else ""
+    by = "population" if grid else "size"
+    means = f"Means over all runs, solved or not. {_INTERVALS}"
+    figures: list[tuple[str, str, str, Reader, str]] = [
         (
-            ("evaluations", "Evaluations against population", means),
-            *(read_metric("evaluations"), "evaluations"),
+            *("solved", "Success rate", "Share of the runs that were solved."),
+            *(read_success, "runs solved"),
         ),
         (
-            ("cpu", "CPU time against population", means),
-            *(read_metric("cpu_total"), "CPU seconds"),
-        ),
-        (
-            ("expected", "Expected evaluations against population", f"{_ERT}{note}"),
+            *("expected", f"Expected evaluations against {by}", _ERT),
             *(read_expected, "evaluations"),
         ),
+        (
+            *("evaluations", f"Evaluations against {by}", means),
+            *(read_metric("evaluations"), "evaluations"),
+        ),
+        ("cpu", f"CPU time against {by}", means, read_metric("cpu_total"), "CPU seconds"),
     ]
     return [
-        _draw_success(trace_grid(rows, read_success), solved, styles),
-        *(_draw_costs(texts, trace_grid(rows, read), styles, unit) for texts, read, unit in costs),
+        Figure(name, title, caption + note, _draw_all(trace_costs(rows, read), styles, unit))
+        for name, title, caption, read, unit in figures
     ]
 
 
-def _draw_success(panels: Sequence[Panel], caption: str, styles: Styles) -> Figure:
-    charts = [draw_growth(panel, styles, "runs solved", log=False) for panel in panels]
-    return Figure("solved", "Success rate", caption, tuple(charts))
-
-
-def _draw_costs(
-    texts: tuple[str, str, str], panels: Sequence[Panel], styles: Styles, unit: str
-) -> Figure:
-    """Return a figure with a name, a title and a caption."""
-    form = "~g" if unit == "CPU seconds" else "~s"
-    charts = [draw_growth(panel, styles, unit, form=form) for panel in panels]
-    return Figure(*texts, tuple(charts))
+def _draw_all(panels: Sequence[Panel], styles: Styles, unit: str) -> tuple[Chart, ...]:
+    form, log = "~g" if unit == "CPU seconds" else "~s", unit != "runs solved"
+    return tuple(draw_growth(panel, styles, unit, form=form, log=log) for panel in panels)
 
 
 def draw_shares(rows: Sequence[Row]) -> Figure:
     """Return the share of the four phases, a panel for each family."""
     panels = []
     done = [row for row in rows if row.state == "done"]
-    for family, mine in _group(done, lambda row: row.family).items():
+    for family in dict.fromkeys(row.family for row in done):
+        mine = [row for row in done if row.family == family]
         sizes = thin_out(sorted({row.size for row in mine}), MAX_PHASE_SIZES)
         cells = {(row.name, row.size): row for row in mine}  # on a grid the last population
         bars = [

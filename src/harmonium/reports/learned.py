@@ -7,9 +7,17 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 
-from harmonium.reports.charts import (
+from harmonium.reports.courses import Course
+from harmonium.reports.page import Cell, Column, Section, Table, Value
+from harmonium.reports.theme import (
+    BACKGROUND,
+    GREY,
+    TEXT,
     Chart,
     Figure,
+    Styles,
+    Tone,
+    Values,
     draw_lines,
     encode_cells,
     encode_evaluations,
@@ -18,9 +26,6 @@ from harmonium.reports.charts import (
     make_data,
     paint,
 )
-from harmonium.reports.courses import Course
-from harmonium.reports.page import Cell, Column, Section, Table, Value
-from harmonium.reports.theme import BACKGROUND, GREY, TEXT, Styles, Tone
 from harmonium.reports.words import count, title_problem, title_runs
 from harmonium.runs import Result
 from harmonium.studies.learning import Learned, Pairs, Score, Units
@@ -35,22 +40,20 @@ class Model(NamedTuple):
 
     course: Course
     learned: Learned
-
-    @property
-    def title(self) -> str:
-        """The problem in words: "5-traps, n = 60"."""
-        return title_problem(self.learned.problem)
-
-    @property
-    def series(self) -> str:
-        """Algorithm, population and seed: "rbm, population 240, seed 1"."""
-        course = self.course
-        return title_runs(course.algorithm, [self.learned.population], [course.seed])
+    title: str
+    """The problem in words: "5-traps, n = 60"."""
+    series: str
+    """Algorithm, population and seed: "rbm, population 240, seed 1"."""
 
 
 def list_models(courses: Sequence[Course]) -> list[Model]:
     """Return the runs of which it is known what their models learned."""
-    return [Model(course, course.learned) for course in courses if course.learned is not None]
+    models = []
+    for one in courses:
+        if learned := one.learned:
+            series = title_runs(one.algorithm, [learned.population], [one.seed])
+            models.append(Model(one, learned, title_problem(learned.problem), series))
+    return models
 
 
 def show_learned(
@@ -194,23 +197,32 @@ def _draw_weights(one: Model, units: Units, styles: Styles) -> Chart:
         for unit, weight in enumerate(row)
         if weight > 0.05 * strongest
     ]
-    chart = (
-        alt.Chart(make_data(values))
-        .mark_rect()
-        .encode(
-            x=encode_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
-            y=encode_cells(alt.Y, "bit", "bit", length),
-            color=_shade(
-                "weight", "size of the weight", strongest, styles[one.course.algorithm].tone
-            ),
-            tooltip=["bit:O", "unit:O", "weight:Q"],
-        )
+    cells = (
+        encode_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
+        encode_cells(alt.Y, "bit", "bit", length),
     )
+    tone = styles[one.course.algorithm].tone
+    looks = [_shade("weight", "size of the weight", strongest, tone)]
+    tooltip = ["bit:O", "unit:O", "weight:Q"]
     words = (
         f"{one.title}, {one.series}: sizes of the weights between {length} bits and {hidden} "
         f"hidden units. {units.captured:.0%} of the units have most of their weight on one block."
     )
-    return finish([chart], one.title, words, subtitle=one.series, height=300)
+    return _draw_cells(values, cells, looks, tooltip, (one.title, words, one.series))
+
+
+def _draw_cells(
+    values: Values,
+    cells: tuple[alt.X | alt.Y, alt.X | alt.Y],
+    looks: Sequence[Any],
+    tooltip: Sequence[Any],
+    words: tuple[str, str, str],
+) -> Chart:
+    """Draw a map with its title, text alternative and subtitle."""
+    title, description, subtitle = words
+    marks = alt.Chart(make_data(values)).mark_rect(strokeWidth=0.8)
+    chart = marks.encode(*cells, *looks, tooltip=list(tooltip))
+    return finish([chart], title, description, subtitle=subtitle, height=300)
 
 
 def _shade(field: str, title: str, highest: float, tone: Tone) -> alt.Color:
@@ -245,8 +257,8 @@ def _draw_pairs(one: Model, pairs: Pairs, styles: Styles) -> Chart:
     }
     values = (
         {"kind": kind, "one": first, "other": second, "strength": strength}
-        for kind, cells in kinds.items()
-        for first, second, strength in cells
+        for kind, found in kinds.items()
+        for first, second, strength in found
     )
     rows, columns = ("bit: parent", "bit: child") if pairs.directed else ("bit", "bit")
     tone, length = styles[one.course.algorithm].tone, one.learned.length
@@ -255,27 +267,22 @@ def _draw_pairs(one: Model, pairs: Pairs, styles: Styles) -> Chart:
     def scale(*tones: Tone) -> alt.Scale:
         return alt.Scale(domain=list(kinds), range=[paint(tone) for tone in tones])
 
-    chart = (
-        alt.Chart(make_data(values))
-        .mark_rect(strokeWidth=0.8)
-        .encode(
-            x=encode_cells(alt.X, "other", columns, length),
-            y=encode_cells(alt.Y, "one", rows, length),
-            fill=alt.Fill("kind:N", scale=scale(tone, BACKGROUND, TEXT), legend=legend),
-            stroke=alt.Stroke("kind:N", scale=scale(tone, GREY, TEXT), legend=legend),
-            tooltip=[
-                alt.Tooltip("kind:N", title="pair"),
-                *("one:O", "other:O"),
-                alt.Tooltip("strength:Q", title=pairs.unit),
-            ],
-        )
+    cells = (
+        encode_cells(alt.X, "other", columns, length),
+        encode_cells(alt.Y, "one", rows, length),
     )
+    looks = [
+        alt.Fill("kind:N", scale=scale(tone, BACKGROUND, TEXT), legend=legend),
+        alt.Stroke("kind:N", scale=scale(tone, GREY, TEXT), legend=legend),
+    ]
+    strength = alt.Tooltip("strength:Q", title=pairs.unit)
+    tooltip = [alt.Tooltip("kind:N", title="pair"), "one:O", "other:O", strength]
     score = one.learned.last
     description = (
         f"{one.title}, {one.series}, pairs of bits that the last model has learned: {score.pairs}, "
         f"{score.precision or 0:.0%} of them true, {score.recall or 0:.0%} of the true pairs."
     )
-    return finish([chart], one.title, description, subtitle=one.series, height=300)
+    return _draw_cells(values, cells, looks, tooltip, (one.title, description, one.series))
 
 
 def describe_units(models: Sequence[Model]) -> list[str]:
@@ -401,15 +408,9 @@ def _draw_interactions(result: Result, title: str, styles: Styles) -> Chart:
     strongest = max(value["strength"] for value in values)
     colour = _shade("strength", "strength", strongest, styles[result.label].tone)
     known = result.function is not None
-    chart = (
-        alt.Chart(make_data(values))
-        .mark_rect()
-        .encode(
-            x=encode_cells(alt.X, "one", "bit", len(result.x)),
-            y=encode_cells(alt.Y, "other", "bit", len(result.x)),
-            color=colour if known else colour.legend(None),
-            tooltip=["one:O", "other:O", *(["strength:Q"] if known else [])],
-        )
-    )
+    length = len(result.x)
+    cells = (encode_cells(alt.X, "one", "bit", length), encode_cells(alt.Y, "other", "bit", length))
+    looks = [colour if known else colour.legend(None)]
+    tooltip = ["one:O", "other:O", *(["strength:Q"] if known else [])]
     words = f"{title}, pairs of bits that interact: {len(result.interactions)}."
-    return finish([chart], title, words, subtitle=result.label, height=300)
+    return _draw_cells(values, cells, looks, tooltip, (title, words, result.label))

@@ -18,9 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harmonium.analysis.findings import format_estimate
 from harmonium.analysis.statistics import Estimate
-from harmonium.environment import describe_environment
-from harmonium.reports.charts import VEGA_LITE, Figure
-from harmonium.reports.theme import DISC, Styles, make_config
+from harmonium.reports.theme import DISC, VEGA_LITE, Figure, Styles, make_config
 from harmonium.system import write_atomically
 from harmonium.version import __version__
 
@@ -201,16 +199,6 @@ def format_period(first: str, last: str) -> str:
     if format_time(first) == end:
         return end
     return f"{format_time(first)[:-4]} to {end[11:] if first[:10] == last[:10] else end}"
-
-
-def list_environment() -> list[tuple[str, str | None]]:
-    """Return processor and versions, by name."""
-    facts = describe_environment()
-    return [
-        ("Processor", f"{facts['processor']}, {facts['cores']} cores"),
-        ("harmonium", facts["harmonium"]),
-        ("Python", facts["python"]),
-    ]
 
 
 def write_environments(environments: Sequence[dict[str, str]]) -> list[tuple[str, str]]:

@@ -17,10 +17,12 @@ from harmonium.analysis.performance import (
     tabulate_targets,
     trace_ecdfs,
 )
-from harmonium.reports.charts import (
+from harmonium.reports.page import Cell, Column, Section, Table, know
+from harmonium.reports.theme import (
     SHOWN,
     Chart,
     Figure,
+    Styles,
     colour_series,
     draw_lines,
     encode_share,
@@ -30,8 +32,6 @@ from harmonium.reports.charts import (
     span_log,
     thin_out,
 )
-from harmonium.reports.page import Cell, Column, Section, Table, know
-from harmonium.reports.theme import Styles
 from harmonium.reports.words import title_problem
 from harmonium.text import format_count
 

@@ -11,7 +11,6 @@ import numpy as np
 from harmonium.arrays import format_bits
 from harmonium.environment import describe_environment
 from harmonium.problems import Problem
-from harmonium.reports.charts import Figure
 from harmonium.reports.courses import Course, draw_convergence, draw_time, draw_training, follow
 from harmonium.reports.learned import list_models, show_interactions, show_learned
 from harmonium.reports.page import (
@@ -20,11 +19,10 @@ from harmonium.reports.page import (
     Section,
     Table,
     format_time,
-    list_environment,
     write_environments,
     write_page,
 )
-from harmonium.reports.theme import Styles, style_algorithms
+from harmonium.reports.theme import Figure, Styles, style_algorithms
 from harmonium.reports.words import count, join_words, title_problem
 from harmonium.runs import Result, Step
 from harmonium.runs.explain import advise, describe_course, describe_optimality
@@ -101,7 +99,6 @@ def make_result_page(result: Result, name: str | None = None) -> Page:
             ("Seed", str(result.seed)),
             ("Time on the clock", format_duration(result.seconds)),
             ("Page written", written),
-            *list_environment(),
         ],
         texts=write_environments([describe_environment()]),
         styles=styles,
@@ -374,7 +371,6 @@ def make_run_page(
             ("Algorithm", _join_values(results, "algorithm")),
             ("Population that found the best", _join_values(results, "best_found_by")),
             ("Seed", _join_values(results, "seed")),
-            *list_environment(),
         ],
         texts=[
             ("The best bits", format_bits(best.x)),

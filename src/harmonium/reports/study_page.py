@@ -28,7 +28,7 @@ from harmonium.analysis.findings import (
 from harmonium.analysis.performance import Trajectory
 from harmonium.analysis.statistics import Metric
 from harmonium.reports.courses import Course, draw_convergence, draw_training
-from harmonium.reports.growth import draw_grid, draw_runs, draw_scaling, draw_shares
+from harmonium.reports.growth import draw_runs, draw_scaling, draw_shares
 from harmonium.reports.learned import list_models, show_learned
 from harmonium.reports.page import (
     Cell,
@@ -166,7 +166,8 @@ def make_study_page(snapshot: Snapshot) -> Page:
         ),
         _show_numbers(snapshot),
     ]
-    environments = snapshot.overview.environments
+    overview, facts = snapshot.overview, _list_facts(snapshot)
+    machine = [text for name, text in facts if text and name in ("Started", "Processor")]
     return Page(
         kind="study report",
         title=study.name,
@@ -175,9 +176,9 @@ def make_study_page(snapshot: Snapshot) -> Page:
         state=_describe_state(snapshot),
         lead=write_lead(snapshot.rows),
         sections=[section for section in sections if _has_content(section)],
-        run=_describe_run(snapshot),
-        facts=_list_facts(snapshot),
-        texts=[("The study", study.definition), *write_environments(environments)],
+        run=", ".join([f"seed {study.seed}", f"{format_count(overview.trials)} trials", *machine]),
+        facts=facts,
+        texts=[("The study", study.definition), *write_environments(overview.environments)],
         styles=styles,
     )
 
@@ -218,14 +219,15 @@ def _show_scaling(snapshot: Snapshot) -> Section:
 
 
 def _show_grid(snapshot: Snapshot, styles: Styles) -> list[Section]:
+    figures = draw_runs(snapshot.rows, styles)
     return [
-        Section("grid", "Results by population", figures=draw_grid(snapshot.rows, styles)),
+        Section("grid", "Results by population", figures=figures),
         Section("time", "Where the time goes", figures=[draw_shares(snapshot.rows)]),
     ]
 
 
 def _show_success(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    solved, expected, cpu = draw_runs(snapshot.rows, styles)
+    solved, expected, _, cpu = draw_runs(snapshot.rows, styles)
     return [
         Section(
             *("success", "Success and expected evaluations"),
@@ -281,38 +283,23 @@ def _describe_state(snapshot: Snapshot) -> str:
     return f"A snapshot of an unfinished study: {number} at {taken}."
 
 
-def _describe_run(snapshot: Snapshot) -> str:
-    all_of = snapshot.overview
-    words = [f"seed {snapshot.study.seed}", f"{format_count(all_of.trials)} trials"]
-    if all_of.trials:
-        words += [
-            f"{format_duration(all_of.cpu_seconds)} of CPU time",
-            format_period(all_of.first, all_of.last),
-            _join(all_of.environments, "processor", "cores"),
-            f"harmonium {_join(all_of.environments, 'harmonium')}",
-        ]
-    return ", ".join(words)
-
-
 def _list_facts(snapshot: Snapshot) -> list[tuple[str, str | None]]:
+    """Return what was run, by name."""
     study, all_of = snapshot.study, snapshot.overview
     failed = f", {all_of.failed:,} of them failed" if all_of.failed else ""
     facts: list[tuple[str, str | None]] = [
         ("Study", study.name),
         ("Seed", f"{study.seed}: run r has seed + r - 1, at every size and population"),
         ("Trials stored", f"{format_count(all_of.trials)}{failed}"),
-        ("Complete", f"{snapshot.done} of {len(snapshot.rows)} rows"),
     ]
     if all_of.trials:
         facts += [
-            ("First trial started", format_time(all_of.first)),
-            ("Last trial started", format_time(all_of.last)),
+            ("Started", format_period(all_of.first, all_of.last)),
             ("CPU time of all trials", format_duration(all_of.cpu_seconds)),
             ("Time of all trials, one after the other", format_duration(all_of.wall_seconds)),
             ("Processor", _join(all_of.environments, "processor", "cores")),
             ("Host", ", ".join(all_of.hosts)),
             ("harmonium", _join(all_of.environments, "harmonium")),
-            ("Python", _join(all_of.environments, "python")),
         ]
     if len(all_of.environments) > 1:
         mixed = "Trials ran in different environments; their times may not be comparable."
