@@ -10,8 +10,8 @@ import harmonium as hm
 from harmonium.arrays import Bits, Fitness
 from harmonium.learn import Scout
 from harmonium.learn.function import sum_tables
-from harmonium.search.portfolio import StructureSearch, _Columns
-from harmonium.space import Space, make_space
+from harmonium.search.portfolio import StructureSearch
+from harmonium.space import Columns, Space, make_space
 from harmonium.state import Snapshot
 from tests.learn.functions import RING, SIZES, draw_tables, list_values
 
@@ -23,7 +23,7 @@ Function = Callable[[Bits], Fitness]
 
 
 def run_scout(function: Function, most: int = 3000, seed: int = 1) -> Scout:
-    scout = Scout(_Columns(SPACE).space, seed)
+    scout = Scout(Columns(SPACE).space, seed)
     while scout.advance(0) and scout.state.rows.count < most:
         rows = scout.propose()
         scout.receive(rows, function(rows))
@@ -31,12 +31,12 @@ def run_scout(function: Function, most: int = 3000, seed: int = 1) -> Scout:
 
 
 def test_columns_read_what_they_write() -> None:
-    columns, values = _Columns(SPACE), list_values().astype(np.uint8)
+    columns, values = Columns(SPACE), list_values().astype(np.uint8)
     assert columns.space.sizes.tolist() == SIZES
-    rows = columns.write(values)
+    rows = columns.decode(values)
     assert rows[-1].tolist() == [0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1]
     assert len(np.unique(rows, axis=0)) == SPACE.solutions == len(values)
-    np.testing.assert_array_equal(columns.read(rows), values)
+    np.testing.assert_array_equal(columns.encode(rows), values)
 
 
 def test_function_is_learned_and_its_best_row_proven() -> None:
@@ -96,7 +96,7 @@ def test_constant_function_is_known() -> None:
     ],
 )
 def test_nothing_is_asked_where_nothing_can_be_learned(space: Space) -> None:
-    assert not Scout(_Columns(space).space, seed=1).advance(0)
+    assert not Scout(Columns(space).space, seed=1).advance(0)
 
 
 def test_failed_rows_end_the_learning() -> None:
@@ -114,10 +114,10 @@ def tell(search: Any, function: Function, times: int) -> list[bytes]:
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 4, 6, 9, 12, 40])
 def test_restored_search_asks_for_the_same_rows(steps: int, tmp_path: Any) -> None:
-    tables, columns = draw_tables(), _Columns(SPACE)
+    tables, columns = draw_tables(), Columns(SPACE)
 
     def function(bits: Bits) -> Fitness:
-        return sum_tables(tables, columns.read(bits))
+        return sum_tables(tables, columns.encode(bits))
 
     search = hm.Structure().start(SPACE, seed=2)
     assert isinstance(search, StructureSearch)

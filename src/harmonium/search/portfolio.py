@@ -8,7 +8,6 @@ the scout asks first, and the pyramid follows.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from harmonium.clock import compiling, deadline
 from harmonium.learn import Polynomial, Scout, ScoutState
 from harmonium.search.base import Search, Status
 from harmonium.search.pyramid import Pyramid, PyramidSearch, PyramidState
-from harmonium.space import Space
+from harmonium.space import Columns, Space
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class StructureSearch(Search):
         super().__init__(structure, space, seed)
         self.pyramid = PyramidSearch(structure, self.space, self.seed)
         self.pyramid.clock = self.clock
-        self.columns = _Columns(self.space)
+        self.columns = Columns(self.space)
         self.scout = Scout(self.columns.space, self.seed)
         self.scouting = False
         """Whether the rows under way are the scout's."""
@@ -89,13 +88,13 @@ class StructureSearch(Search):
     @property
     def pairs(self) -> NDArray[np.int64]:
         """Pairs of bits of which one has changed the effect of the other."""
-        found = self.columns.spread(self.scout.pairs)
+        found = self.columns.spread(() if self.columns.plain else self.scout.pairs)
         return np.unique(np.concatenate([self.pyramid.pairs, found]), axis=0)
 
     def inject(self, bits: Bits, fitness: Fitness) -> None:
         """Keep known solutions, for the pyramid and for the scout."""
         self.pyramid.inject(bits, fitness)
-        self.scout.see(self.columns.read(bits), fitness)
+        self.scout.see(self.columns.encode(bits), fitness)
 
     def propose(self) -> Bits:
         """Return rows of the scout while it wants any, otherwise those of the pyramid."""
@@ -105,22 +104,22 @@ class StructureSearch(Search):
             with self.clock.charge("building"), deadline(end):
                 self.scouting = self.scout.advance(self.pyramid.state.round)
         if self.scouting:
-            return self.columns.write(self.scout.propose())
+            return self.columns.decode(self.scout.propose())
         return self.pyramid.propose()
 
     def receive(self, bits: Bits, fitness: Fitness) -> None:
         """Give rows to whom they belong; each looks on at what is of use."""
-        rows = self.columns.read(bits)
+        rows = self.columns.encode(bits)
         if not self.scouting:
             if self.scout.learning:
                 before, changes = self.pyramid.list_changes(fitness)
-                self.scout.see(rows, fitness, self.columns.read(before), changes)
+                self.scout.see(rows, fitness, self.columns.encode(before), changes)
             self.pyramid.receive(bits, fitness)
             return
         with self.clock.charge("building"):
             known = self.scout.receive(rows, fitness)
         if known is not None:
-            self.pyramid.inject(self.columns.write(known[0]), known[1])
+            self.pyramid.inject(self.columns.decode(known[0]), known[1])
 
     def save(self) -> StructureState:
         """Return the states of both."""
@@ -130,67 +129,3 @@ class StructureSearch(Search):
         """Take over the states of both."""
         self.pyramid.load(state.pyramid)
         self.scout.state, self.scouting = state.scout, state.scouting
-
-
-class _Columns:
-    """The variables of a space, and their values as numbers from 0 on.
-
-    A group is a variable of as many values as it has bits; a free bit outside of groups has two.
-    """
-
-    def __init__(self, space: Space) -> None:
-        self.grouped = bool(space.groups)
-        loose = np.flatnonzero(space.free & (space.group < 0)).tolist()
-        self.members: list[tuple[int, ...]] = sorted([*space.groups, *((bit,) for bit in loose)])
-        self._fixed = np.zeros(space.length, dtype=np.uint8)
-        self._fixed[space.places] = space.values
-        self.space = space
-        if self.grouped:
-            bounds = (space.fewest, space.most if space.most < space.length else -1)
-            self.space = _Values(len(self.members), feasible=space.feasible, fewest=bounds[0])
-            if bounds[1] >= 0:
-                object.__setattr__(self.space, "most", 0)
-            self.space.choices = [max(2, len(bits)) for bits in self.members]
-
-    def read(self, bits: Bits) -> Bits:
-        """Return the values in each row: (rows, variables)."""
-        if not self.grouped:
-            return bits
-        columns = [
-            bits[:, members[0]] if len(members) == 1 else bits[:, list(members)].argmax(axis=1)
-            for members in self.members
-        ]
-        return np.stack(columns, axis=1).astype(np.uint8)
-
-    def write(self, values: Bits) -> Bits:
-        """Return the rows that have these values."""
-        if not self.grouped:
-            return values
-        rows = np.tile(self._fixed, (len(values), 1))
-        for members, column in zip(self.members, values.T, strict=True):
-            if len(members) == 1:
-                rows[:, members[0]] = column
-            else:
-                rows[np.arange(len(rows)), np.take(members, column)] = 1
-        return rows
-
-    def spread(self, pairs: list[tuple[int, int]]) -> NDArray[np.int64]:
-        """Return pairs of variables as pairs of their bits."""
-        found = [
-            sorted((bit, another))
-            for one, other in (pairs if self.grouped else [])
-            for bit in self.members[one]
-            for another in self.members[other]
-        ]
-        return np.array(found, dtype=np.int64).reshape(-1, 2)
-
-
-class _Values(Space):
-    choices: list[int]
-
-    @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        return np.array(self.choices)
-
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:  # type: ignore[override]
-        return rng.integers(self.sizes, size=(count, self.length)).astype(np.uint8)

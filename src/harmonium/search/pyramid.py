@@ -23,7 +23,6 @@ from harmonium.search.walk import (
     NO_VALUES,
     SAME_EFFECT,
     Champion,
-    Columns,
     Evidence,
     Walkers,
     begin_mixing,
@@ -35,7 +34,7 @@ from harmonium.search.walk import (
     start_walkers,
     take_first,
 )
-from harmonium.space import Space
+from harmonium.space import Columns, Space
 
 Stage = Literal["start", "climb", "mix", "shake", "draw"]
 
@@ -120,7 +119,7 @@ class PyramidSearch(Search):
         super().__init__(pyramid, space, seed)
         self.pyramid = pyramid
         self._columns = Columns(self.space)
-        self._rules = read_rules(self.space, self._columns)
+        self._rules = read_rules(self._columns)
         none = np.empty((0, len(self._columns.members)), dtype=np.uint8)
         self.state = PyramidState(
             start_walkers(none, np.empty(0), self._rules, self.rng("newcomers")),
@@ -151,7 +150,8 @@ class PyramidSearch(Search):
     @property
     def pairs(self) -> NDArray[np.int64]:
         """Pairs of bits of which one has changed the effect of the other."""
-        return self._columns.list_bits(self.state.evidence.list_pairs())
+        pairs = self.state.evidence.list_pairs()
+        return pairs if self._columns.plain else self._columns.spread(pairs)
 
     def inject(self, rows: Bits, fitness: Fitness) -> None:
         """Keep known solutions: they are the newcomers of the next rounds."""

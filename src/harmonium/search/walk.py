@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.search.linkage import LinkageSets
-from harmonium.space import Space
+from harmonium.space import Columns
 
 MAX_TIES = 0.05
 """Share of moves without effect beyond which a function counts as one with plateaus."""
@@ -48,52 +48,6 @@ Integers = NDArray[np.int64]
 NO_VALUES: Fitness = np.empty(0)
 
 
-class Columns:
-    """The variables of a space: groups of bits of which exactly one is one, and all other bits."""
-
-    def __init__(self, space: Space) -> None:
-        loose = np.flatnonzero(space.group < 0).tolist()
-        self.members: list[tuple[int, ...]] = sorted([*space.groups, *((bit,) for bit in loose)])
-        """The bits of each column."""
-        self.length = space.length
-        self.plain = not space.groups
-        """Whether every column is a bit."""
-
-    def encode(self, bits: Bits) -> Bits:
-        """Return rows of columns for rows of bits."""
-        if self.plain:
-            return bits
-        parts = [
-            bits[:, one[0]] if len(one) == 1 else bits[:, list(one)].argmax(axis=1)
-            for one in self.members
-        ]
-        return np.stack(parts, axis=1).astype(np.uint8)
-
-    def decode(self, rows: Bits) -> Bits:
-        """Return rows of bits for rows of columns."""
-        if self.plain:
-            return rows
-        bits = np.zeros((len(rows), self.length), dtype=np.uint8)
-        for column, one in enumerate(self.members):
-            if len(one) == 1:
-                bits[:, one[0]] = rows[:, column]
-            else:
-                bits[np.arange(len(rows)), np.take(one, rows[:, column])] = 1
-        return bits
-
-    def list_bits(self, pairs: Integers) -> Integers:
-        """Return the pairs of bits that pairs of columns stand for."""
-        if self.plain:
-            return pairs
-        found = [
-            sorted((bit, another))
-            for one, other in pairs
-            for bit in self.members[one]
-            for another in self.members[other]
-        ]
-        return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
-
-
 class Rules(NamedTuple):
     """The moves, and which of them are allowed."""
 
@@ -114,19 +68,15 @@ class Rules(NamedTuple):
     """Moves that are allowed: (moves,)."""
 
 
-def read_rules(space: Space, columns: Columns) -> Rules:
+def read_rules(columns: Columns) -> Rules:
     """Return the moves of a space."""
-    sizes = np.array([len(one) for one in columns.members])  # a bit has one move
-    counted = sizes == 1
-    free = np.array([space.free[list(one)].any() for one in columns.members])
+    space, sizes = columns.space, np.array([len(one) for one in columns.members])
+    counted = sizes == 1  # a bit has one move
     first = np.concatenate([[0], np.cumsum(sizes)])
     column = np.repeat(np.arange(len(sizes)), sizes)
     value = np.where(counted[column], -1, np.arange(len(column)) - first[column])
-    ones = len(space.groups)
-    return Rules(
-        space.fewest - ones, space.most - ones, counted, counted & free, column, value, first,
-        free[column],
-    )  # fmt: skip
+    loose = counted & space.free
+    return Rules(space.fewest, space.most, counted, loose, column, value, first, space.free[column])
 
 
 class Evidence(NamedTuple):

@@ -1,6 +1,7 @@
 """What is searched: the valid rows, and what the bits stand for."""
 
 from harmonium.space.space import (
+    Columns,
     Feasible,
     Fixed,
     Groups,
@@ -12,6 +13,7 @@ from harmonium.space.space import (
 )
 
 __all__ = [
+    "Columns",
     "Feasible",
     "Fixed",
     "Groups",

@@ -52,6 +52,8 @@ class Space:
     feasible : callable, optional
         Takes a valid row and returns whether it is allowed. Samples are drawn again while they are
         not; repaired rows may still not be feasible.
+    sizes : array of shape (length,), optional
+        Number of values of each column; by default all columns are bits.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Space:
     most: int = -1
     groups: tuple[tuple[int, ...], ...] = ()
     feasible: Feasible | None = None
+    sizes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __post_init__(self) -> None:
         if self.length < 1:
@@ -78,6 +81,8 @@ class Space:
             raise ValueError(f"length is {self.length:,}; expected at most {MAX_LENGTH:,} bits")
         if self.most < 0:
             object.__setattr__(self, "most", self.length)
+        if not len(self.sizes):
+            object.__setattr__(self, "sizes", np.full(self.length, 2))
 
     @property
     def constrained(self) -> bool:
@@ -91,11 +96,6 @@ class Space:
         free = np.ones(self.length, np.bool_)
         free[self.places] = False
         return free
-
-    @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of values of each bit: (length,)."""
-        return np.full(self.length, 2)
 
     @cached_property
     def group(self) -> NDArray[np.int64]:
@@ -166,6 +166,8 @@ class Space:
         return self.feasible is None or self.feasible(row)
 
     def _draw(self, count: int, rng: np.random.Generator) -> Bits:
+        if (self.sizes > 2).any():
+            return rng.integers(self.sizes, size=(count, self.length)).astype(np.uint8)
         rows = rng.integers(0, 2, (count, self.length), dtype=np.uint8)
         return self.repair(rows, rng)
 
@@ -199,6 +201,65 @@ class Space:
             chosen = rng.choice(candidates, abs(excess[row]), replace=False)
             repaired[row, chosen] = not old
         return repaired
+
+
+class Columns:
+    """The variables of a space with groups of bits, as columns with several values.
+
+    A group is a column with as many values as it has bits; a free bit outside of groups has two.
+    Without groups every bit is a column, also a fixed one, and rows stay as they are.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.plain = not space.groups
+        outside = np.flatnonzero((space.group < 0) & (self.plain | space.free)).tolist()
+        self.members: list[tuple[int, ...]] = sorted([*space.groups, *((bit,) for bit in outside)])
+        """The bits of each column."""
+        self._fixed = np.zeros(space.length, dtype=np.uint8)
+        self._fixed[space.places] = space.values
+        self.space = space
+        """The space of the columns; bounds are on the ones of its bits that are in no group."""
+        if not self.plain:
+            ones, length = len(space.groups) + int(space.values.sum()), len(self.members)
+            self.space = Space(
+                length,
+                fewest=max(0, space.fewest - ones),
+                most=min(space.most - ones, length),
+                feasible=space.feasible,
+                sizes=np.array([max(2, len(bits)) for bits in self.members]),
+            )
+
+    def encode(self, bits: Bits) -> Bits:
+        """Return rows of columns for rows of bits."""
+        if self.plain:
+            return bits
+        columns = [
+            bits[:, one[0]] if len(one) == 1 else bits[:, list(one)].argmax(axis=1)
+            for one in self.members
+        ]
+        return np.stack(columns, axis=1).astype(np.uint8)
+
+    def decode(self, rows: Bits) -> Bits:
+        """Return rows of bits for rows of columns."""
+        if self.plain:
+            return rows
+        bits = np.tile(self._fixed, (len(rows), 1))
+        for one, column in zip(self.members, rows.T, strict=True):
+            if len(one) == 1:
+                bits[:, one[0]] = column
+            else:
+                bits[np.arange(len(rows)), np.take(one, column)] = 1
+        return bits
+
+    def spread(self, pairs: Iterable[Sequence[int]]) -> NDArray[np.int64]:
+        """Return pairs of columns as pairs of their bits, (pairs, 2)."""
+        found = [
+            sorted((bit, another))
+            for one, other in pairs
+            for bit in self.members[one]
+            for another in self.members[other]
+        ]
+        return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
 
 def draw_bits(rows: int, length: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
