@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Generic, TypeGuard, TypeVar, get_type_hints
@@ -267,13 +267,17 @@ def _description(annotation: Any) -> str:
     return ""
 
 
-@cache  # reading them takes longer than making a spec
+_known_annotations: dict[type, Mapping[str, Any]] = {}  # reading them takes longer than a spec
+
+
 def _annotations(cls: type[Spec]) -> Mapping[str, Any]:
     """Return the annotation of each field; a subclass may change a default, not the annotation."""
-    hints: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        hints = get_type_hints(base, include_extras=True) | hints
-    return {field.name: hints[field.name] for field in fields(cls)}
+    if cls not in _known_annotations:
+        hints: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            hints = get_type_hints(base, include_extras=True) | hints
+        _known_annotations[cls] = {field.name: hints[field.name] for field in fields(cls)}
+    return _known_annotations[cls]
 
 
 Wrap = Callable[[str, Callable[..., Any], Mapping[str, Any]], S]
@@ -475,10 +479,15 @@ def _import_user_module(name: str) -> ModuleType:
     return module
 
 
-@cache  # as the file was when the class was first described
+_class_hashes: dict[type, str] = {}  # as the file was when the class was first described
+
+
 def read_source(cls: type) -> str:
     """Return the SHA-256 of the source of a class; empty for the classes of harmonium."""
-    return hash_source(sys.modules[cls.__module__]) if ":" in identify(cls) else ""
+    if cls not in _class_hashes:
+        ours = ":" not in identify(cls)
+        _class_hashes[cls] = "" if ours else hash_source(sys.modules[cls.__module__])
+    return _class_hashes[cls]
 
 
 def hash_source(module: ModuleType) -> str:
