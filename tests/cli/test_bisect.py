@@ -13,7 +13,6 @@ from tests.cli.studies import (
     export,
     read_starts,
     read_trials,
-    write_slow,
 )
 from tests.modules import write_module
 
@@ -44,20 +43,6 @@ def test_a_kept_bisection_is_continued(tmp_path: Path) -> None:
     other = call_here("bisect", "onemax:length=10", "--store", "kept.db", cwd=tmp_path)
     assert_refused(other, "kept.db: holds the study 'bisect onemax:length=20', not 'bisect onemax:")
     assert read_starts(store) == starts
-
-
-def test_a_bisection_without_a_store_leaves_no_file(tmp_path: Path) -> None:
-    write_slow(tmp_path)
-    (tmp_path / "diary").unlink()
-    before = sorted(path.name for path in tmp_path.iterdir())
-    done = call_here(
-        *("bisect", "slow:Slow:length=8", "--model", "umda", "--runs", "2", "--seed", "5", *SERIAL),
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "bisect slow:Slow:length=8: seed 5, finished 1 of 1 rows: 1 solved" in done.stdout
-    after = {path.name for path in tmp_path.iterdir()} - {"diary", "__pycache__"}
-    assert sorted(after) == before
 
 
 def test_a_ceiling_is_told(tmp_path: Path) -> None:

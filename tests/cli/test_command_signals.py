@@ -69,13 +69,11 @@ def test_a_program_that_leaves_a_process_answers_at_once(mark: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("answers", "number", "whom"),  # every pair of two of them
+    ("answers", "number", "whom"),
     [
         (True, signal.SIGINT, "process"),
-        (True, signal.SIGTERM, "group"),
         (True, signal.SIGTERM, "both"),  # as `timeout` does
         (False, signal.SIGINT, "group"),
-        (False, signal.SIGTERM, "process"),
     ],
 )
 def test_a_signal_ends_the_search_with_the_best_so_far(

@@ -23,15 +23,6 @@ def test_a_file_is_solved_by_its_name(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["x"] == run["x"]
 
 
-def test_the_format_can_be_forced(tmp_path: Path) -> None:
-    shutil.copy(ASSETS / "small.mc", tmp_path / "onemax")
-    done = call_here("solve", "onemax", "--as", "maxcut", *QUICK, cwd=tmp_path)
-    assert json.loads(done.stdout)["fun"] == 7
-    shutil.copy(ASSETS / "small.mc", tmp_path / "x.mc")
-    shown = call_here("solve", "x.mc", "--as", "qubo", "--algorithm", "pyramid", cwd=tmp_path)
-    assert shown.stdout.startswith("file:path=x.mc,format=qubo: 5 bits, optimum unknown")
-
-
 def test_a_file_is_bisected(tmp_path: Path) -> None:
     shutil.copy(ASSETS / "small.cnf", tmp_path / "x, y.cnf")
     words = ("bisect", "x, y.cnf", "--model", "umda", "--runs", "2", "--engine", "serial", "--json")
@@ -63,12 +54,6 @@ def test_what_is_wrong_is_said_in_one_line(
 ) -> None:
     (tmp_path / "x.cnf").touch()
     assert_refused(call_here(*words, cwd=tmp_path), message)
-
-
-def test_commands_in_the_text_of_a_file_do_not_reach_the_terminal(tmp_path: Path) -> None:
-    (tmp_path / "x.cnf").write_bytes(b"\x1b[2J\x1b]0;gone\x07")
-    done = call_here("solve", "x.cnf", cwd=tmp_path)
-    assert_refused(done, "x.cnf, line 1: \\x1b[2J\\x1b]0;gone\\x07 is not a number; expected h or")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_figures_are_written(store: Path, tmp_path: Path) -> None:
     [
         ("report none.db", "there is no such store"),
         ("report empty.db", "holds no study yet"),
-        ("report text.db", "text.db: is not a store; STORE is the .db file"),
+        ("report text.db", "text.db: is not an SQLite file, or a damaged one"),
         ("report one.db -o nowhere/page.html", "nowhere/page.html: cannot be written: No such fi"),
         ("report one.db --format gif", "gif"),
         ("study watch none.db --port 0", "there is no such store"),

@@ -71,24 +71,6 @@ def test_algorithms_are_compared_in_a_table() -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_one_run_shows_its_bits_and_why_it_ended() -> None:
-    shown = call_here("solve", *QUICK).stdout
-    assert shown.endswith("best bits: " + "1" * 20 + "\n")
-    assert re.search(r"^ended after [\d.]+ m?s: the target was reached$", shown, re.M)
-
-
-def test_algorithms_with_the_same_label_are_numbered() -> None:
-    texts = [f"eda:model=umda,population={size}" for size in (20, 40)]
-    boa = "eda:model=(boa:max_parents=2),population=20"
-    asked = [word for text in (*texts, boa) for word in ("--algorithm", text)]
-    done = call_here("solve", "onemax:length=10", *asked)
-    assert done.returncode == 0
-    for number, text in enumerate(texts, start=1):
-        assert re.search(rf"umda \({number}\) +[01] of 1", done.stdout)
-        assert f"umda ({number}): {text},replacement=keep-parents\n" in done.stdout
-    assert f"boa:max_parents=2: {boa},replacement=keep-parents\n" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("given", "label"),
     [((), "structure"), (("--population", "40"), "rbm"), (("--model", "umda"), "umda")],
@@ -238,9 +220,3 @@ def test_a_terminal_sees_a_live_line(tmp_path: Path) -> None:
         r" · mean [\d.]+ · population 2,000",
         shown,
     )
-
-
-def test_a_report_is_written(tmp_path: Path) -> None:
-    done = call_here("solve", *QUICK, "--report", "run.html", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "report: run.html\n")
-    assert "onemax:length=20" in (tmp_path / "run.html").read_text("utf-8")

@@ -64,7 +64,6 @@ def test_a_bad_study_file_gets_one_clear_line(
             "export tiny.toml",
             "tiny.toml: is not a store; STORE is the .db file that `harmonium study",
         ),
-        ("export none.db --what cases --all", "--all is for --what trials and traces; cases has"),
     ],
 )
 def test_bad_arguments_get_one_clear_line(
@@ -109,12 +108,12 @@ def run_tiny(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_store_of_another_study_is_refused(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "tiny.db") as store:
-        store.note(name="huge", study="{}", text="", folder="")
-        before = store.describe()
+    (tmp_path / "huge.toml").write_text(TINY.replace('"tiny"', '"huge"'), encoding="utf-8")
+    huge = ("study", "run", "huge.toml", "--store", "tiny.db", "--engine", "serial")
+    assert call_here(*huge, cwd=tmp_path).returncode == 0
+    before = read_trials(tmp_path / "tiny.db")
     assert_refused(run_tiny(tmp_path), "tiny.db: holds the study 'huge', not 'tiny'; use another")
-    with Store.open(tmp_path / "tiny.db") as store:
-        assert store.describe() == before
+    assert read_trials(tmp_path / "tiny.db") == before
 
 
 def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:

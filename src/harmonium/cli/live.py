@@ -33,7 +33,7 @@ from harmonium.analysis.findings import (
 from harmonium.analysis.statistics import Metric
 from harmonium.cli.terminal import make_table
 from harmonium.studies.driver import Driver
-from harmonium.studies.plans import Attempt, Bisect, Case, Walk
+from harmonium.studies.plans import Bisect, Walk
 from harmonium.studies.store import About, Store
 from harmonium.studies.study import Study
 from harmonium.studies.summary import group_walks, list_trials, summarize
@@ -234,7 +234,6 @@ class View:
         self._watched = console.is_terminal
         self._drawn = 0.0
         self._rows = group_walks(driver.walks)
-        self._columns = _choose_columns(driver.walks, self._rows)
         self._ended: dict[int, Row] = {}
         """The rows that are finished, by number."""
         self._look()
@@ -290,26 +289,27 @@ class View:
         open_rows = [row for number, row in enumerate(self._rows) if number not in self._ended]
         running = {id(walk): driver.count_running(walk) for row in open_rows for walk in row}
         active = [row for row in open_rows if any(running[id(walk)] for walk in row)]
-        width = self._console.width
-        progress = f": {count_ends(self._ended.values(), len(self._rows))}"
-        head = _cut(driver.study.name, width - len(progress)) + Text(progress)
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-        rest = width - sum(room + 2 for room in self._columns.values())
-        table.add_column("", width=max(12, rest), no_wrap=True)
-        for name, room in self._columns.items():
-            table.add_column(name, justify="right", width=room, no_wrap=True)
+        progress = count_ends(self._ended.values(), len(self._rows))
+        lines = [
+            Text(f"{progress}; {driver.study.name}", no_wrap=True, overflow="ellipsis"),
+            Text(
+                self._count_trials(open_rows, sum(running.values())),
+                no_wrap=True,
+                overflow="ellipsis",
+            ),
+        ]
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, expand=True)
+        table.add_column("", ratio=1, no_wrap=True, overflow="ellipsis")
+        for name, width in _COLUMNS.items():
+            table.add_column(name, justify="right", width=width, no_wrap=True)
         room = max(1, self._console.height - 6)
         for row in active[:room]:
             walk = next(walk for walk in row if running[id(walk)])
             workers = sum(running[id(one)] for one in row)
-            cells = _describe(row, walk, workers)
-            table.add_row(
-                _fit_name(row[0].case, max(12, rest)), *(cells[name] for name in self._columns)
-            )
+            case = walk.case
+            title = Text(f"{case.family} {case.size} {case.name}")
+            table.add_row(title, *_describe(row, walk, workers))
         more = [f"… and {len(active) - room} more rows"] if len(active) > room else []
-        lines = [head, Text(self._count_trials(open_rows, sum(running.values())))]
-        for line in lines:
-            line.no_wrap, line.overflow = True, "ellipsis"
         return Group(*lines, table, *more)
 
     def _count_trials(self, open_rows: Sequence[Sequence[Walk]], workers: int) -> str:
@@ -326,47 +326,25 @@ class View:
         return words
 
 
-def _choose_columns(walks: Sequence[Walk], rows: Sequence[Sequence[Walk]]) -> dict[str, int]:
-    """Return the columns beside the name, each with a width that always suffices."""
-    runs = max(walk.case.runs for walk in walks)
-    instances = max(map(len, rows))
-    columns = {"inst.": max(5, 2 * len(str(instances)) + 1)} if instances > 1 else {}
-    if any(isinstance(walk.case.plan, Bisect) for walk in walks):
-        columns["bounds"] = 13
-    width = max(5, 2 * len(str(runs)) + 1)
-    chosen = any(walk.case.plan.first is not None for walk in walks)
-    columns |= {"pop.": 6} if chosen else {"solved": max(6, width)}
-    return {**columns, "runs": width, "evals": 6, "left": 7}
+_COLUMNS = {"inst.": 7, "population": 13, "runs": 7, "evals": 6, "left": 7}
+"""Columns of the live table beside the name, each with a width that always suffices."""
 
 
-def _describe(row: Sequence[Walk], walk: Walk, workers: int) -> dict[str, str]:
+def _describe(row: Sequence[Walk], walk: Walk, workers: int) -> list[str]:
     """Return the cells of a running row: instances and runs done, one walk's population."""
+    attempt, left = walk.attempt, estimate_left(row)
+    population = "" if attempt.population is None else shorten_count(attempt.population)
+    if isinstance(walk.case.plan, Bisect) and attempt.low and attempt.high:
+        population = f"{shorten_count(attempt.low)}…{shorten_count(attempt.high)}"
     spent = sum(walk.evaluations for walk in row)
     spent += sum(outcome.evaluations for walk in row for outcome in walk.seen)
-    left = estimate_left(row)
-    cells = {
-        "inst.": f"{sum(walk.found is not None for walk in row)}/{len(row)}",
-        "evals": shorten_count(spent),
-        "left": "?" if left is None else _estimate(left / max(1, workers)),
-        **dict.fromkeys(("bounds", "pop.", "runs", "solved"), ""),
-    }
-    attempt = walk.attempt
-    solved = sum(outcome.solved for outcome in walk.seen)
-    cells["bounds"] = _describe_bounds(walk, attempt)
-    cells["pop."] = _shorten(attempt.population)
-    cells["runs"] = f"{len(walk.seen)}/{len(attempt.trials)}"
-    cells["solved"] = f"{solved}/{len(walk.seen)}" if walk.seen else ""
-    return cells
-
-
-def _describe_bounds(walk: Walk, attempt: Attempt) -> str:
-    if not isinstance(walk.case.plan, Bisect):
-        return ""
-    return f"{_shorten(attempt.low)}…{_shorten(attempt.high) or '∞'}"
-
-
-def _shorten(population: int | None) -> str:
-    return "" if population is None else shorten_count(population)
+    return [
+        f"{sum(walk.found is not None for walk in row)}/{len(row)}",
+        population,
+        f"{len(walk.seen)}/{len(attempt.trials)}",
+        shorten_count(spent),
+        "?" if left is None else _estimate(left / max(1, workers)),
+    ]
 
 
 def estimate_left(row: Sequence[Walk]) -> float | None:
@@ -419,20 +397,3 @@ def describe_end(row: Row) -> str:
 
 def _estimate(seconds: float) -> str:
     return format_time(seconds) if seconds < 1 else f"~{format_time(seconds)}"
-
-
-def _fit_name(case: Case, width: int) -> Text:
-    """Return problem, size and algorithm in this width; the longer name is cut."""
-    size = f" {case.size} "
-    room = width - len(size)
-    family, name = Text(case.family).cell_len, Text(case.name).cell_len
-    if family + name > room:
-        name = min(name, max(room // 2, room - family))
-        family = room - name
-    return _cut(case.family, family) + Text(size) + _cut(case.name, name)
-
-
-def _cut(words: str, width: int) -> Text:
-    text = Text(words)
-    text.truncate(max(1, width), overflow="ellipsis")
-    return text

@@ -155,16 +155,9 @@ def check_store(path: Path) -> None:
     """Raise for a file that is not a store, such as a study file."""
     if not path.exists():
         raise StoreError(f"{path}: there is no such store; `harmonium study run` makes one")
-    if not path.is_file():
-        return  # opening it raises the error
-    try:
-        with open(path, "rb") as file:
-            start = file.read(16)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
-    if start != b"SQLite format 3\0":
-        meant = path.with_suffix(".db")
-        hint = f" (here {meant}?)" if meant != path and meant.is_file() else ""
+    meant = path.with_suffix(".db")
+    if path.suffix == ".toml":
+        hint = f" (here {meant}?)" if meant.is_file() else ""
         raise StoreError(
             f"{path}: is not a store; STORE is the .db file that `harmonium study run` writes{hint}"
         )

@@ -1,4 +1,4 @@
-"""The live view of a study: it fits 80 columns, and its columns stay where they are."""
+"""What the terminal shows of a study: its tables, and the live view."""
 
 import io
 import re
@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from harmonium import BOA, EDA, NK, UMDA, OneMax
+from harmonium import BOA, EDA, NK, UMDA, Family, OneMax, PaperRBM, Study
 from harmonium.analysis.findings import Row
 from harmonium.cli.live import (
     View,
@@ -20,13 +21,14 @@ from harmonium.cli.live import (
     describe_progress,
     explain,
     list_rows,
+    show_study,
 )
 from harmonium.studies.driver import Driver
 from harmonium.studies.plans import Bisect, Case, Fixed, Runs, Walk
 from harmonium.studies.summary import summarize
 from harmonium.studies.trial import Outcome
 from harmonium.text import format_duration, format_time, shorten_count
-from tests.studies.made import make_case, make_failure, make_outcome
+from tests.studies.made import make_case, make_failure, make_outcome, make_row
 
 PLAN = Bisect(start=16, max_population=32)
 
@@ -67,53 +69,33 @@ def draw(driver: Pretended, width: int = 80) -> list[str]:
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
-LONG = "module.of.my.own:Function:setting=3,other=4"
-
-
 def test_lines_fit_80_columns_and_columns_stay_where_they_are() -> None:
-    few = Bisect(start=16, max_population=1_000_000, tolerance=0.01)
+    plan = Bisect(start=16, max_population=1_000_000, tolerance=0.01)
+    long = "module.of.my.own:Function:setting=3,other=4,another=5,and=6"
     cases = [
-        make_case(few, family=LONG, name="rbm:gibbs_steps=5,hidden=n/2", runs=100),
-        make_case(few, problem=NK(50, 4, instance=0), family="nk:k=4", instance=0, name="boa-rtr"),
-        make_case(few, problem=NK(50, 4, instance=1), family="nk:k=4", instance=1, name="boa-rtr"),
-        make_case(few, problem=OneMax(100), name="模型" * 20),
+        make_case(plan, family=long, name="rbm:gibbs_steps=5,hidden=n/2", runs=100),
+        make_case(plan, problem=OneMax(100), name="模型" * 20),
     ]
     dear = make_outcome(evaluations=123_456_789, cpu=1e5)
-    early = Pretended([walk(case) for case in cases])
-    late = Pretended(
-        [
-            walk(
-                case,
-                {
-                    **know(case, 16, make_outcome(False)),
-                    **{
-                        key: outcome
-                        for population in (2**power for power in range(5, 18))
-                        for key, outcome in know(case, population, make_outcome(False)).items()
-                    },
-                    **know(case, 2**18, *[dear] * case.runs),
-                },
-            )
-            for case in cases
-        ]
-    )
-    heads = []
-    for driver in (early, late):
+    known = {
+        key: outcome
+        for case in cases
+        for power in range(4, 19)
+        for key, outcome in know(
+            case, 2**power, *([dear] * case.runs if power == 18 else [make_outcome(False)])
+        ).items()
+    }
+    heads = set()
+    for outcomes in ({}, known):
+        driver = Pretended([walk(case, outcomes) for case in cases])
         driver.busy = driver.walks
         lines = draw(driver)
-        assert len(lines) == 2 + 1 + 3
+        assert len(lines) == 2 + 1 + 2
         assert all(cell_len(line) <= 80 for line in lines)
-        heads.append(lines[2])
-        first, second, third = lines[3:]
-        assert re.match(r"module\.\S*… 20 rbm:\S*…  ", first)
-        assert second.startswith("nk:k=4 50 boa-rtr ")
-        assert re.match("onemax 100 模型.*…  ", third)
-    assert heads[0] == heads[1]
-    assert heads[0].split() == ["inst.", "bounds", "pop.", "runs", "evals", "left"]
-    ends = {cell_len(line) for line in draw(early)[3:] if line.endswith("?")}
-    assert ends == {80}
-    assert re.search(r" 0/1 +131k…262k +197k +0/100 +12\.3G +~\d+ d$", draw(late)[3])
-    assert re.search(r" 0/2 +131k…262k +197k +0/3 +741M +~\d+ h$", draw(late)[4])
+        assert re.match(r"module\.\S*…  ", lines[3])
+        heads.add(lines[2])
+    assert [head.split() for head in heads] == [["inst.", "population", "runs", "evals", "left"]]
+    assert re.search(r" 0/1 +131k…262k +0/100 +12\.3G +~\d+ d$", lines[3])
 
 
 def test_the_table_of_runs_has_success_rates_and_expected_evaluations() -> None:
@@ -154,7 +136,7 @@ def test_the_head_counts_rows() -> None:
     }
     driver = Pretended([walk(case, known) for case in cases], failed=1)
     words = "finished 3 of 4 rows: 1 solved, 1 not solved, 1 failed"
-    assert draw(driver)[0] == f"a study: {words}"
+    assert draw(driver)[0] == f"{words}; a study"
     assert re.match(r"12 trials run in .*, 1 failed$", draw(driver)[1])
     assert describe_progress(summarize(driver.walks)) == words
     driver.stopping = True
@@ -162,7 +144,7 @@ def test_the_head_counts_rows() -> None:
         "finishing the running trials; press Ctrl-C again to stop now"
     )
     driver.study.name = "x" * 100
-    assert draw(driver)[0].endswith(f"…: {words}")
+    assert draw(driver)[0].startswith(words)
 
 
 def rows_of(*outcomes: Sequence[Outcome], plan: Any = PLAN) -> Row:
@@ -230,3 +212,63 @@ def test_counts_are_shortened(count: int, words: str) -> None:
 )
 def test_durations_have_a_unit_that_suits_them(seconds: float, words: str) -> None:
     assert format_duration(seconds) == words
+
+
+STUDY = Study("hand-made", [Family("onemax", sizes=[20])], ["umda"])
+GOOD = np.array([1.0, 1.1, 0.9, 1.05, 0.95, 1.0, 1.2, 0.8, 1.0, 1.0])
+
+
+def show(rows: list[Row], width: int = 80) -> str:
+    console = Console(width=width, no_color=True)
+    with console.capture() as shown:
+        console.print(show_study(STUDY, rows))
+    return shown.get()
+
+
+def make_rows(*, exponent: float = 1.0, noise: float = 0.0) -> list[Row]:
+    """Return two algorithms at four sizes; the second needs 20 % more, and as many seconds."""
+    return [
+        make_row(
+            size,
+            name,
+            evaluations=(values := factor * off * size**exponent * GOOD),
+            cpu_total=values,
+            cpu_fitness=0 * values,
+        )
+        for size, off in zip((10, 20, 30, 40), (1 + noise, 1.0, 1 - noise, 1 + noise), strict=True)
+        for name, factor in (("one", 1.0), ("two", 1.2))
+    ]
+
+
+def test_two_algorithms_are_compared_at_the_largest_size() -> None:
+    shown = show(make_rows())
+    lines = shown.splitlines()
+    place = next(number for number, line in enumerate(lines) if "f, n = 40" in line)
+    # A12 by hand: of 100 pairs, those below 1.2 times the other run.
+    a12 = (GOOD[:, None] < 1.2 * GOOD).mean() + (GOOD[:, None] == 1.2 * GOOD).mean() / 2
+    assert lines[place + 1].split() == [
+        *("one", ":", "two"),
+        *["0.83", f"{a12:.2f}", "0.008"] * 2,  # 2 of 2¹⁰ ways, times 4 sizes
+    ]
+    assert "n = 30" not in shown
+    assert max(map(len, lines)) <= 80
+
+
+def test_an_interval_that_says_nothing_is_called_so() -> None:
+    assert "too wide" not in show(make_rows())
+    shown = show(make_rows(noise=0.6))
+    marked = re.findall(r"±[\d.]+\?", shown)
+    assert marked
+    assert "?: the interval is too wide to say much about the growth; measure" in " ".join(
+        shown.split()
+    )
+
+
+@pytest.mark.parametrize(("model", "there"), [("rbm-paper", True), ("rbm", False)])
+def test_the_paper_s_exponent_stands_beside_its_own_setting(model: str, there: bool) -> None:
+    assert EDA("rbm-paper").model == PaperRBM()
+    rows = [
+        make_row(size, model, algorithm=EDA(model), evaluations=size**1.5 * GOOD)
+        for size in (10, 20, 40)
+    ]
+    assert ("(1.6)" in show(rows)) is there
