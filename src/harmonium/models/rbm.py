@@ -396,6 +396,7 @@ def train_batches(
     samples = np.empty((most, W.shape[1]), np.float32)
     gradient = np.empty(W.shape, np.float32)
     stream = part.epoch * 2 * (rule.steps + 1)
+    persistent = len(chains) > 0
     for batch in range(part.begin, part.end):
         first = batch * count // part.batches
         rows = (batch + 1) * count // part.batches - first
@@ -405,25 +406,19 @@ def train_batches(
         gather(data, order, first, V)
         # Lines 2 to 4: H given V.
         np.dot(V, W, H)
+        copy(H, sample)
+        draw(sample, c, key, stream, first)
         if rule.sampled:
-            draw(H, c, key, stream, first)
-            start = H
+            copy(sample, H)
         else:
-            copy(H, sample)
-            draw(sample, c, key, stream, first)
             activate(H, c, ONE)
-            start = sample
         # Lines 5 and 6: the reconstruction of V given H, and the probabilities of H given that.
-        if len(chains) > 0:
-            np.dot(chains[:rows], W, sample)
-            draw(sample, c, key, stream + 1, first)
-            start = sample
-        np.dot(start, W.T, model_V)
-        draw(model_V, b, key, stream + 2, first)
-        np.dot(model_V, W, model_H)
-        for step in range(1, rule.steps):
-            copy(model_H, sample)
-            draw(sample, c, key, stream + 2 * step + 1, first)
+        if persistent:
+            np.dot(chains[:rows], W, model_H)
+        for step in range(rule.steps):
+            if step > 0 or persistent:
+                copy(model_H, sample)
+                draw(sample, c, key, stream + 2 * step + 1, first)
             np.dot(sample, W.T, model_V)
             draw(model_V, b, key, stream + 2 * step + 2, first)
             np.dot(model_V, W, model_H)
@@ -431,7 +426,7 @@ def train_batches(
         activate(model_H, c, -ONE)
         np.dot(both_V[: 2 * rows].T, both_H[: 2 * rows], gradient)
         _update(gradient, V, model_V, H, model_H, machine, last, connected, rule)
-        if len(chains) > 0:
+        if persistent:
             copy(model_V, chains[:rows])
 
 
