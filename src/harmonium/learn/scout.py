@@ -135,6 +135,11 @@ def _need(value: T | None) -> T:
     return value
 
 
+def _is_usable(fitness: Fitness) -> bool:
+    """Whether something can be learned from values: those of rows that have failed are infinite."""
+    return bool(np.abs(fitness).max() <= MAX_VALUE)
+
+
 @dataclass
 class Walk:
     """A random walk over the rows, and the fit of pairs to its effects."""
@@ -202,12 +207,7 @@ class State:
 class Scout:
     """Learns a function from rows that a search has asked for, and from rows of its own.
 
-    Parameters
-    ----------
-    space : Space
-        The valid rows; nothing is learned where a variable cannot change alone.
-    seed : int
-        Seed of all random streams.
+    Nothing is learned in spaces where a variable cannot change alone.
     """
 
     def __init__(self, space: Space, seed: int) -> None:
@@ -279,16 +279,12 @@ class Scout:
         changes: Fitness | None = None,
     ) -> None:
         """Keep rows of others; of which rows they are changes, and by how much, tells effects."""
-        if not self._can_learn(fitness):
+        if not _is_usable(fitness):
             self.state.stage = "done"
         elif self.learning:
             self.state.rows.add(rows, fitness)
             if before is not None and changes is not None:
                 self.state.effects.add(before, rows, changes)
-
-    def _can_learn(self, fitness: Fitness) -> bool:
-        """Whether values are usable: those of rows that have failed are not finite."""
-        return bool(np.abs(fitness).max() <= MAX_VALUE)
 
     def rests(self, rounds: int) -> bool:
         """Whether it has nothing to do, after so many rounds of the search beside it.
@@ -305,10 +301,7 @@ class Scout:
     def advance(self, rounds: int) -> bool:
         """Do what has to be done before the next rows; return whether it wants any.
 
-        Raises
-        ------
-        TimeUp
-            If the time of the run is up; call it again then.
+        If the time of the run is up it raises `TimeUp`, and goes on when it is called again.
         """
         state = self.state
         if self.rests(rounds):
@@ -349,7 +342,7 @@ class Scout:
         Return a row that the search beside it should know, with its fitness, if there is one.
         """
         state, stage = self.state, self.state.stage
-        if not self._can_learn(fitness):
+        if not _is_usable(fitness):
             state.stage, state.verified = "done", False
         else:
             state.rows.add(rows, fitness)
@@ -546,26 +539,21 @@ class Scout:
         """Return the best row of the learned function, as far as it can be found: (1, length)."""
         state, space, walk = self.state, self.space, self.state.walk
         function = _need(state.function)
+        rng, limits, values = stream(self.seed, "solve", state.solved), SOLVE, None
         if walk is not None and not (state.verified or walk.promising):
-            best, _ = self._anneal(function, stream(self.seed, "guess", walk.passes), *GUESS)
-            return best[None]
-        fixed = dict(zip(space.places.tolist(), space.values.tolist(), strict=True))
-        values = eliminate(function.to_tables(), space.sizes, fixed)
+            rng, limits = stream(self.seed, "guess", walk.passes), GUESS
+        else:
+            fixed = dict(zip(space.places.tolist(), space.values.tolist(), strict=True))
+            values = eliminate(function.to_tables(), space.sizes, fixed)
         if values is None:
-            rng = stream(self.seed, "solve", state.solved)
-            best, found = self._anneal(function, rng, *SOLVE)
+            best, found = anneal(function, space.free, space.sample(1, rng)[0], rng, *limits)
         else:
             best, found = values.astype(np.uint8), True
-        state.found, state.proven = found, values is not None
-        state.solved += 1
-        state.next_solve = rounds + 2**state.solved
+        if limits is SOLVE:
+            state.found, state.proven = found, values is not None
+            state.solved += 1
+            state.next_solve = rounds + 2**state.solved
         return best[None]
-
-    def _anneal(
-        self, function: Polynomial, rng: np.random.Generator, confirmed: int, steps: int
-    ) -> tuple[Bits, bool]:
-        start = self.space.sample(1, rng)[0]
-        return anneal(function, self.space.free, start, rng, confirmed, steps)
 
     def _check(self, rows: Bits, fitness: Fitness) -> Stage:
         """Go on after the best row: with the walk, or with what is known."""
