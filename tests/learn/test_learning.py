@@ -72,10 +72,10 @@ def test_descent_ends_where_no_coefficient_can_be_improved(price: float) -> None
 
 
 def test_a_price_lets_a_limited_number_of_pairs_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "MAX_PAIRS_PER_BIT", 2)
+    monkeypatch.setattr(pairs, "MAX_NEW_PER_BIT", 1)
     monkeypatch.setattr(pairs, "PRICES", (0.025,))
     design = make_design(walk(make_function(20, order=2, parts=30, seed=1), passes=9, seed=1))
-    assert 0 < np.count_nonzero(fit_pairs(design).pairs) <= 2 * 2 * 20 * pairs.ROUNDS
+    assert 0 < np.count_nonzero(fit_pairs(design).pairs) <= 2 * 20 * pairs.ROUNDS * 2
 
 
 def test_without_pairs_only_single_bits_are_fitted() -> None:

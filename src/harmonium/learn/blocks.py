@@ -91,6 +91,8 @@ class Blocks:
     """… and how many are enough."""
     residual: float = 0.0
     """By how much the exception differs from the sum of the effects."""
+    chosen: Masks | None = None
+    """Which units the proposed rows flip: (rows, units)."""
     tables: list[Numbers] = field(default_factory=list)
     """Change of the fitness by each setting of the blocks that were tried."""
 
@@ -139,7 +141,8 @@ class Blocks:
             count = max(MIN_CONFIRMED, int(free.sum()) // 2)
             rng = stream(self.seed, "scout blocks", self.draws)
             return self.row ^ (free & (rng.random((count, len(self.row))) < 0.5))
-        return self.row ^ (self._choose() @ self.flips)
+        self.chosen = self._choose()
+        return self.row ^ (self.chosen @ self.flips)
 
     def _choose(self) -> Masks:
         """Return which units are flipped in each row: (rows, units)."""
@@ -180,6 +183,7 @@ class Blocks:
     def receive(self, fitness: Fitness, tolerance: float) -> None:
         """Take the fitness of all proposed rows; values within the tolerance are the same."""
         if self.step == "effects":
+            self.chosen = None
             self.effects[np.isnan(self.effects)] = fitness - self.value
             self.step = "test"
             return
@@ -190,7 +194,7 @@ class Blocks:
         if self.step == "confirm":
             self.step = "found"
             return
-        chosen = self._choose()
+        chosen, self.chosen = self._choose() if self.chosen is None else self.chosen, None
         residuals = fitness - self.value - chosen @ self.effects
         odd = np.abs(residuals) > tolerance
         if self.step == "test":

@@ -36,8 +36,9 @@ NEARLY = 1e-2
 MAX_ADDITIONS = 30
 """How often pairs are added to the strong ones."""
 
-MAX_PAIRS_PER_BIT = 20
-"""Pairs that may change at a time, as a multiple of the bits: products of more are slow."""
+MAX_NEW_PER_BIT = 4
+"""Pairs that are zero and may change at a time, as a multiple of the bits: the more pairs, the
+slower the products."""
 
 Signs = NDArray[np.float32]
 
@@ -136,10 +137,10 @@ def _lower(
 ) -> None:
     """Improve all coefficients at these prices, until none changes by more than the tolerance."""
     for _ in range(ROUNDS):
-        forces = np.where(fit.pairs != 0.0, np.inf, np.abs(correlate(design, residual)) / prices)
-        most = 2 * MAX_PAIRS_PER_BIT * len(forces)
+        forces = np.where(fit.pairs != 0.0, 0.0, np.abs(correlate(design, residual)) / prices)
+        most = 2 * MAX_NEW_PER_BIT * len(forces)
         least = np.partition(forces, -most, axis=None)[-most] if most < forces.size else 0.0
-        free = (forces > 1.0) & (forces >= least)
+        free = (fit.pairs != 0.0) | (forces > max(1.0, least))
         if _descend(design, residual, fit, free, prices, SWEEPS, tolerance) <= tolerance:
             return
 

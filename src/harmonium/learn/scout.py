@@ -137,7 +137,7 @@ def _need(value: T | None) -> T:
 
 def _is_usable(fitness: Fitness) -> bool:
     """Whether something can be learned from values: those of rows that have failed are infinite."""
-    return bool(np.abs(fitness).max() <= MAX_VALUE)
+    return all(abs(value) <= MAX_VALUE for value in fitness.tolist())
 
 
 @dataclass
