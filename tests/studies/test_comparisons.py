@@ -67,16 +67,6 @@ def test_wilcoxon_s_test_is_exact_with_ties_and_zeros(differences: list[int]) ->
     )
 
 
-def test_p_values_by_hand() -> None:
-    zeros = np.zeros(6)
-    assert find_p_value(zeros, zeros) == 1.0
-    assert find_p_value(zeros, zeros + 1) == 2 / 2**6
-    # Ranks 1 … 6, the smallest against the others: 0 and 1 of the sums 0 … 21, both sides.
-    assert find_p_value(np.array([1.0, -2, -3, -4, -5, -6]), zeros) == 4 / 2**6
-    ranks = rank_differences(np.array([5.0, 1.0, 9.0, 9.0]), np.array([5.0, 4.0, 8.0, 8.0]))
-    assert ranks.tolist() == [-3.0, 1.5, 1.5]
-
-
 def test_six_pairs_are_the_fewest_that_can_be_clear() -> None:
     for count in (MIN_PAIRS - 1, MIN_PAIRS):
         p = find_p_value(np.zeros(count), np.arange(1.0, count + 1))
@@ -171,21 +161,9 @@ def test_comparisons_are_corrected_over_a_family_and_cost() -> None:
             ]
 
 
-def test_only_rows_that_are_done_are_compared() -> None:
-    one, two = make_pair(TEN, TEN + 1)
-    assert compare_rows([one, replace(two, size=30)]) == []
-    for state in ("running", "waiting", "not solved", "failed"):
-        assert compare_rows([one, replace(two, state=state)]) == []
-
-
 def test_instances_are_pairs() -> None:
     (one, _) = compare_rows(make_pair(TEN, TEN + 1, instances=10))
     assert (one.unit, one.pairs) == ("instance", 10)
-
-
-def test_a_difference_that_is_not_clear_has_no_better_one() -> None:
-    (one, _) = compare_rows(make_pair(TEN[:5], TEN[:5] + 1))
-    assert (one.wins, one.p, one.clear, one.better) == (5, 1 / 16, False, None)
 
 
 def test_runs_are_compared_by_what_they_are_expected_to_cost() -> None:

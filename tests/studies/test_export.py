@@ -13,7 +13,7 @@ from harmonium.specs import importable
 from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Bisect, Case, Fixed, Runs, Walk
 from harmonium.studies.store import Store
-from harmonium.studies.study import parse_algorithm, parse_study
+from harmonium.studies.study import parse_algorithm
 from harmonium.studies.summary import list_cases, list_table, summarize
 from harmonium.studies.trial import Outcome
 from tests.modules import write_module
@@ -27,7 +27,7 @@ from tests.studies.made import (
     make_record,
     make_trial,
 )
-from tests.studies.reading import AWKWARD, VARIANTS, assert_same, read_table, to_csv, to_json
+from tests.studies.reading import AWKWARD, assert_same, read_table, to_csv, to_json
 
 
 def list_all(path: Path, cases: list[Case], *outcomes: Outcome) -> list[dict[str, Any]]:
@@ -169,12 +169,6 @@ def test_a_row_is_flat_with_means_beside_their_intervals() -> None:
         assert all(row[name] is None for name in list(row)[14:])
 
 
-def test_rows_survive() -> None:
-    rows = list(list_rows(make_rows()))
-    assert_same(to_csv(rows), rows)
-    assert to_json(rows) == rows
-
-
 def test_a_law_is_a_flat_row_and_survives() -> None:
     row = make_rows()[0]
     unfinished, missed = (
@@ -267,24 +261,6 @@ def test_a_case_has_its_population_and_bounds() -> None:
     assert {tuple(row) for row in rows} == {tuple(done)}
     assert_same(to_csv(rows), rows)
     assert to_json(rows) == rows
-
-
-def test_cases_come_to_the_summary() -> None:
-    study = parse_study(VARIANTS, "study.toml", None)
-    known = {
-        trial.key: make_outcome(evaluations=100 + 10 * number)
-        for number, case in enumerate(study.cases)
-        for trial in case.trials(8)
-    }
-    walks = [Walk(case, known) for case in study.cases]
-    for one in walks:
-        one.advance()
-    cases, rows = list(list_cases(walks)), list(list_rows(summarize(walks)))
-    assert [(row["name"], row["instance"]) for row in cases] == [
-        *(("boa", 0), ("boa", 1), ("boa-rtr", 0), ("boa-rtr", 1))
-    ]
-    for first, second, row in zip(cases[::2], cases[1::2], rows, strict=True):
-        assert (first["evaluations"] + second["evaluations"]) / 2 == row["evaluations"]
 
 
 def test_an_algorithm_without_a_population_has_empty_columns(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from harmonium.analysis.performance import (
     QUALITIES,
     FixedTarget,
     Range,
-    find_ert,
     find_ranges,
     group_trajectories,
     tabulate_targets,
@@ -91,12 +90,6 @@ def test_expected_running_time(target: float, ert: float) -> None:
     assert expected_running_time(ABC, target) == ert
 
 
-def test_ert_counts_all_evaluations_of_a_run_that_ended_early() -> None:
-    # A run that gives up after 7 evaluations costs 7, whatever the budget of the others.
-    runtimes, spent = np.array([5.0, np.inf, np.inf]), np.array([9.0, 7.0, 100.0])
-    assert find_ert(runtimes, spent) == 5 + 7 + 100
-
-
 def test_the_range_goes_from_the_worst_first_row_to_the_optimum() -> None:
     assert find_ranges(ABC) == {ABC[0].problem: Range(0.0, 10.0)}
     assert Range(0.0, 10.0).find_targets([0.0, 0.25, 1.0]).tolist() == [0, 2.5, 10]
@@ -136,13 +129,6 @@ def test_fixed_targets() -> None:
     assert last.group == ("onemax", 10, "umda", None, "umda")
 
 
-def test_a_target_that_no_run_reaches_has_no_ert() -> None:
-    (row,) = tabulate_targets([make_run(B, 100)], [1.0])
-    assert (row.successes, row.ert, row.median) == (0, math.inf, math.inf)
-    assert math.isnan(row.ert_low)
-    assert math.isnan(row.ert_high)
-
-
 def test_an_interval_of_the_ert_is_that_of_evaluations_by_successes() -> None:
     # Five runs: 10, 20, 30 and 40 evaluations to the target, and a fifth that spends 100.
     solved = [make_run([(1, 0.0), (count, 10.0)], count) for count in (10, 20, 30, 40)]
@@ -175,11 +161,6 @@ def test_ecdf_over_runs_and_targets() -> None:
     assert ecdf.evaluations == 100
     values = [ecdf.steps.evaluate(where) for where in (1, 2, 9.9, 10, 49, 50, 1e9)]
     assert values == [0, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 5 / 6]
-
-
-def test_equal_runtimes_are_one_step() -> None:
-    (ecdf,) = trace_ecdfs([ABC[0], ABC[0]], [0.9, 1.0])
-    assert (ecdf.steps.x.tolist(), ecdf.steps.y.tolist()) == ([20], [1])
 
 
 def test_populations_of_a_grid_are_algorithms_of_their_own() -> None:

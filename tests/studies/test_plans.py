@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from harmonium import EDA, UMDA
 from harmonium.specs import SpecError, to_json
-from harmonium.studies.plans import Bisect, Fixed, Found, Grid, Measured, Runs, Walk
+from harmonium.studies.plans import Bisect, Fixed, Found, Grid, Measured, Runs
 from harmonium.studies.trial import Outcome, Trial
 from tests.studies.made import make_case, make_failure, make_outcome
-from tests.studies.worlds import TWICE, finish, size_of, solved_from, tell
+from tests.studies.worlds import TWICE, size_of, solved_from, tell
 
 
 def bounds(found: Found) -> tuple[Measured, int, int]:
@@ -50,15 +50,6 @@ def test_a_small_tolerance_ends_with_the_smallest_even_population() -> None:
         assert (measured.population, measured.low) == (100, 98)
 
 
-def test_what_is_measured_last_is_not_always_what_is_found() -> None:
-    story = tell(Bisect(tolerance=1e-6), solved_from(128))
-    assert story.populations == [16, 32, 64, 128, 96, 112, 120, 124, 126]
-    measured = story.found.measured
-    assert measured is not None
-    assert (measured.population, measured.low) == (128, 126)
-    assert measured.outcomes == tuple(story.seen[3])
-
-
 def test_a_population_is_given_up_at_its_first_run_that_is_not_solved() -> None:
     def world(trial: Trial) -> Outcome:
         return make_outcome(size_of(trial) >= 64 or trial.seed != 2)
@@ -77,13 +68,6 @@ def test_no_population_is_smaller_than_the_smallest(tournament: int, smallest: i
     measured = story.found.measured
     assert measured is not None
     assert (measured.population, measured.low, measured.bounded) == (smallest, smallest - 2, False)
-
-
-def test_a_bisection_may_start_with_the_smallest_population() -> None:
-    story = tell(Bisect(start=8), solved_from(0))
-    assert story.populations == [8]
-    assert story.found.measured is not None
-    assert (story.found.measured.population, story.found.measured.bounded) == (8, False)
 
 
 def test_a_start_that_suffices_is_bisected_down_to_the_first_population_that_fails() -> None:
@@ -122,13 +106,6 @@ def test_where_more_is_not_always_better_the_start_decides(first: int, found: in
     assert measured.population == found
 
 
-@pytest.mark.parametrize("first", [8, 16, 30, 60, 62, 128, 200, 256, 500, 1000])
-def test_confirmed_the_start_does_not_decide(first: int) -> None:
-    measured, population, _ = bounds(tell(Bisect(start=first, confirm=True), TWICE).found)
-    assert 220 <= population <= 242  # within the tolerance
-    assert measured.bounded
-
-
 def test_to_confirm_populations_double_until_two_in_a_row_suffice() -> None:
     story = tell(Bisect(confirm=True), TWICE)
     assert story.populations == [16, 32, 64, 128, 256, 512, 192, 224, 208]
@@ -142,26 +119,6 @@ def test_to_confirm_populations_double_until_two_in_a_row_suffice() -> None:
     assert measured is not None
     assert (measured.population, measured.low, measured.bounded) == (224, 208, True)
     assert measured.outcomes == tuple(story.seen[7])
-
-
-def test_what_is_confirmed_is_the_smaller_of_the_two() -> None:
-    story = tell(Bisect(confirm=True, tolerance=0.5), solved_from(100))
-    assert story.populations == [16, 32, 64, 128, 256]
-    measured = story.found.measured
-    assert measured is not None
-    assert (measured.population, measured.low) == (128, 64)
-    assert measured.outcomes == tuple(story.seen[3])
-
-
-@given(threshold=st.integers(0, 3000), first=st.integers(4, 400).map(lambda half: 2 * half))
-def test_where_more_is_better_to_confirm_changes_nothing_but_the_double(
-    threshold: int, first: int
-) -> None:
-    plain = tell(Bisect(start=first), solved_from(threshold))
-    confirmed = tell(Bisect(start=first, confirm=True), solved_from(threshold))
-    assert confirmed.found == plain.found
-    first_to_suffice = next(p for p in plain.populations if p >= threshold)
-    assert sorted(confirmed.populations) == sorted([*plain.populations, 2 * first_to_suffice])
 
 
 @given(data=st.data(), first=st.integers(4, 40).map(lambda half: 2 * half), confirm=st.booleans())
@@ -208,49 +165,6 @@ def test_what_cannot_be_confirmed_within_the_largest_population_is_not_found(
     assert story.found == Found(None, f"population {bound}", unconfirmed)
 
 
-# Two runs of 160 and 320, three of 640, two of 1,280, three of 2,560: 13,120 before the double.
-@pytest.mark.parametrize(
-    ("bound", "tried", "found"),
-    [
-        (1_000, [16, 32, 64], Found(None, "1,000 evaluations")),  # 64 is cut short
-        (2_880, [16, 32, 64], Found(None, "2,880 evaluations", unconfirmed=True)),
-        (2_881, [16, 32, 64, 128], Found(None, "2,881 evaluations", unconfirmed=True)),
-        (5_440, [16, 32, 64, 128], Found(None, "5,440 evaluations")),  # 128 fails
-        (13_120, [16, 32, 64, 128, 256], Found(None, "13,120 evaluations", unconfirmed=True)),
-        (
-            13_121,
-            [16, 32, 64, 128, 256, 512],
-            Found(None, "13,121 evaluations", unconfirmed=True),
-        ),
-    ],
-)
-def test_evaluations_end_a_bisection_before_it_is_confirmed(
-    bound: int, tried: list[int], found: Found
-) -> None:
-    story = tell(Bisect(max_evaluations=bound, confirm=True), TWICE)
-    assert story.populations == tried
-    assert story.found == found
-
-
-def test_a_run_that_fails_ends_a_bisection_that_is_to_be_confirmed() -> None:
-    def world(trial: Trial) -> Outcome:
-        return make_failure() if size_of(trial) == 128 else TWICE(trial)
-
-    story = tell(Bisect(confirm=True), world)
-    assert story.populations == [16, 32, 64, 128]
-    assert story.found == Found(None)
-
-
-def test_to_confirm_leaves_the_keys_of_trials_as_they_were() -> None:
-    outcomes: dict[str, Outcome] = {}
-    finish(Walk(make_case(Bisect()), outcomes), outcomes, solved_from(100))
-    before = dict(outcomes)
-    again = Walk(make_case(Bisect(confirm=True)), outcomes)
-    assert finish(again, outcomes, solved_from(100)) == 3  # of the double alone
-    new = set(outcomes) - set(before)
-    assert new == {trial.key for trial in make_case(Bisect()).trials(256)}
-
-
 @pytest.mark.parametrize(
     ("first", "bound", "tried"),
     [(16, 64, [16, 32, 64]), (16, 50, [16, 32, 50]), (16, 16, [16])],
@@ -259,19 +173,6 @@ def test_no_population_is_larger_than_its_ceiling(first: int, bound: int, tried:
     story = tell(Bisect(start=first, max_population=bound), solved_from(bound + 1))
     assert story.populations == tried
     assert story.found == Found(None, f"population {bound}")
-
-
-def test_the_ceiling_itself_may_be_found() -> None:
-    story = tell(Bisect(max_population=50, tolerance=1e-6), solved_from(50))
-    assert story.found.ceiling == ""
-    assert story.found.measured is not None
-    assert (story.found.measured.population, story.found.measured.low) == (50, 48)
-
-
-def test_a_large_ceiling_is_written_with_commas() -> None:
-    story = tell(Bisect(), solved_from(10**6))
-    assert story.populations[-1] == 65_536
-    assert story.found == Found(None, "population 65,536")
 
 
 # Runs of 10 evaluations for each of the population. Solved from 100 on, three runs: 160, 320 and
@@ -303,13 +204,6 @@ def test_cpu_seconds_end_a_bisection() -> None:
     story = tell(Bisect(max_cpu_seconds=2.5), solved_from(100))
     assert story.populations == [16, 32, 64]
     assert story.found == Found(None, "2.5 CPU seconds")
-
-
-def test_of_two_ceilings_the_first_one_reached_counts() -> None:
-    plan = Bisect(max_evaluations=1_000, max_cpu_seconds=2.0)
-    story = tell(plan, solved_from(100))
-    assert story.populations == [16, 32]
-    assert story.found.ceiling == "2 CPU seconds"
 
 
 def test_a_ceiling_reached_with_the_tolerance_is_not_reported() -> None:
@@ -382,15 +276,6 @@ def test_a_run_that_fails_ends_a_given_population() -> None:
     assert story.found == Found(None)
 
 
-def test_runs_of_all_populations_share_their_seeds() -> None:
-    case = make_case(runs=4)
-    assert [trial.seed for trial in case.trials(50)] == [1, 2, 3, 4]
-    assert case.trials(16) == case.trials(16)
-    for small, large in zip(case.trials(16), case.trials(50), strict=True):
-        assert (small.seed, small.problem, small.stop) == (large.seed, large.problem, large.stop)
-        assert small.key != large.key
-
-
 def test_runs_measure_the_algorithm_as_it_is_solved_or_not() -> None:
     def world(trial: Trial) -> Outcome:
         return make_outcome(trial.seed == 2)
@@ -404,15 +289,6 @@ def test_runs_measure_the_algorithm_as_it_is_solved_or_not() -> None:
     assert measured is not None
     assert (measured.population, measured.low) == (None, None)
     assert [outcome.solved for outcome in measured.outcomes] == [False, True, False]
-
-
-def test_a_run_that_fails_ends_the_plan_of_runs() -> None:
-    def world(trial: Trial) -> Outcome:
-        return make_failure() if trial.seed == 2 else make_outcome()
-
-    story = tell(Runs(), world)
-    assert len(story.seen[0]) == 2
-    assert story.found == Found(None)
 
 
 def test_a_grid_has_a_plan_for_each_of_its_populations() -> None:

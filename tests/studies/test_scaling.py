@@ -21,7 +21,7 @@ from harmonium.analysis.findings import (
     fit_law,
     fit_laws,
 )
-from harmonium.analysis.paper import find_exponent, find_point, name_model
+from harmonium.analysis.paper import find_point, name_model
 from harmonium.analysis.statistics import Estimate, Metric
 from harmonium.problems import ProblemSpec
 from tests.studies.made import make_row
@@ -102,12 +102,6 @@ def test_populations_are_anywhere_in_their_brackets() -> None:
     assert law.exponent.low == pytest.approx(-0.78 * most, rel=0.1)
     sharp = fit([replace(row, brackets=np.zeros(1)) for row in rows], "population")
     assert (sharp.exponent.low, sharp.exponent.high) == pytest.approx((0.0, 0.0))
-
-
-def test_brackets_concern_populations_alone() -> None:
-    rows = [make_row(size, evaluations=size, bracket=0.5) for size in (10, 100, 1000)]
-    exponent = fit(rows).exponent
-    assert (exponent.low, exponent.high) == pytest.approx((1.0, 1.0))
 
 
 def test_laws_need_two_sizes_and_something_to_measure() -> None:
@@ -195,12 +189,6 @@ def test_the_paper_s_models_are_known_by_their_settings() -> None:
     assert find_point(Trap(60, 5).to_dict(), "TREE", "evaluations") == 74_610
 
 
-def test_the_paper_has_exponents_of_its_rbm_and_boa() -> None:
-    assert find_exponent(OneMax(20).to_dict(), "RBM", "evaluations") == 1.6
-    assert find_exponent(OneMax(20).to_dict(), "BOA", "evaluations") == 1.3
-    assert find_exponent(OneMax(20).to_dict(), "TREE", "evaluations") is None
-
-
 def cross(
     one: Callable[[float], float],
     other: Callable[[float], float],
@@ -228,16 +216,6 @@ def test_laws_cross_where_they_are_equal(metric: Metric, turned: bool) -> None:
     assert (crossing.small, crossing.large) == (("other", "one") if turned else ("one", "other"))
 
 
-@pytest.mark.parametrize(
-    ("sizes", "measured"),
-    [([2, 3, 4], False), ([2, 5, 9], False), ([2, 5, 11], True), ([9, 15, 20], True)],
-)
-def test_a_crossing_may_be_extrapolated(sizes: list[int], measured: bool) -> None:
-    crossing = cross(lambda n: n**2, lambda n: 10 * n, sizes)
-    assert crossing.size.mean == pytest.approx(10)
-    assert crossing.measured == measured
-
-
 def test_no_crossing_below_the_sizes_or_far_beyond_them() -> None:
     assert cross(lambda n: n**2, lambda n: 10 * n, [20, 30, 40]) is None
     assert cross(lambda n: n**2, lambda n: 1000 * n, [20, 30, 40]) is None
@@ -256,11 +234,6 @@ def test_a_crossing_that_may_be_anywhere_is_none() -> None:
     assert cross(noisy(2, 1, 1.5), noisy(1, 10, 1.5), sizes) is None
 
 
-def test_parallel_and_equal_laws_do_not_cross() -> None:
-    assert cross(lambda n: n**2, lambda n: 3 * n**2, [5, 10, 20]) is None
-    assert cross(lambda n: n**2, lambda n: n**2, [5, 10, 20]) is None
-
-
 def test_a_crossing_is_as_uncertain_as_its_laws() -> None:
     rng = np.random.default_rng(1)
 
@@ -274,14 +247,6 @@ def test_a_crossing_is_as_uncertain_as_its_laws() -> None:
     assert crossing.size.low < crossing.size.mean < crossing.size.high
     assert crossing.size.low < 10 < crossing.size.high
     assert crossing.size.high - crossing.size.low < 5
-
-
-def test_laws_of_other_families_and_metrics_do_not_cross() -> None:
-    steep = [make_row(n, "one", "f", evaluations=n**2, population=n**2) for n in (5, 9, 20)]
-    flat = [make_row(n, "other", "g", evaluations=10 * n, population=10 * n) for n in (5, 9, 20)]
-    assert find_crossings(fit_laws([*steep, *flat])) == []
-    alike = [replace(row, family="f") for row in flat]
-    assert {found.metric for found in find_crossings(fit_laws([*steep, *alike]))} == {"evaluations"}
 
 
 def priced(model: str, evaluations: float, total: float, fitness: float, size: int = 20) -> Row:
@@ -303,13 +268,6 @@ def test_a_price_is_what_dearer_evaluations_must_save() -> None:
         assert price.seconds.mean == pytest.approx(0.02)
 
 
-def test_at_its_price_both_cost_the_same() -> None:
-    thrifty, wasteful = priced("t", 123, 9.0, 1.0), priced("w", 456, 5.0, 2.0)
-    (price,) = list_prices([thrifty, wasteful])
-    seconds = price.seconds.mean
-    assert 8.0 + 123 * seconds == pytest.approx(3.0 + 456 * seconds)
-
-
 def test_an_algorithm_that_is_thrifty_and_cheap_is_better_at_any_price() -> None:
     assert list_prices([priced("t", 100, 2.0, 1.0), priced("w", 300, 7.0, 2.0)]) == [
         Price("f", 20, cheap="w", thrifty="t", seconds=Estimate(0.0, 0.0, 0.0))
@@ -328,10 +286,6 @@ def test_a_saving_that_may_be_none_has_no_price() -> None:
         assert bool(found) is known
         for price in found:
             assert price.seconds.low < price.seconds.mean < price.seconds.high
-
-
-def test_algorithms_with_as_many_evaluations_have_no_price() -> None:
-    assert list_prices([priced("a", 100, 2.0, 1.0), priced("b", 100, 7.0, 2.0)]) == []
 
 
 def test_there_is_a_price_for_each_size_and_pair_of_algorithms() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harmonium import NK, Stop
+from harmonium import NK
 from harmonium.studies.plans import Bisect, Fixed, Runs
 from harmonium.studies.store import SCHEMA, Store, StoreError, check_output, is_running
 from harmonium.studies.trial import fail
@@ -317,8 +317,3 @@ def test_no_output_destroys_a_store(path: Path) -> None:
     for name in ("study.db", "study.db-wal", "../" + path.parent.name + "/study.db"):
         with pytest.raises(StoreError, match="choose another file"):
             check_output(path.parent / name, path)
-
-
-def test_stopping_rules_are_part_of_a_case() -> None:
-    assert '"max_generations":100' in make_case().trials()[0].spec
-    assert Stop().max_generations == 100

@@ -129,10 +129,6 @@ def test_a_stop_sets_every_rule_and_a_dict_some() -> None:
     assert bisected.stop == to_json(Stop(max_evaluations=100))
 
 
-def test_a_study_without_a_file_is_shown_as_json() -> None:
-    assert '"name": "s"' in make().definition
-
-
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no name": ({"name": ""}, "name is ''; expected a text of 1 to 200 characters"),
     "no families": (
@@ -272,10 +268,6 @@ def test_a_text_may_be_a_model_or_an_algorithm(tmp_path: Path) -> None:
         assert parse_algorithm(f"{name}:Mine").to_dict()["model"]["name"] == f"{name}:Mine"
         with pytest.raises(SpecError, match=f"^{name}:np: "):
             parse_algorithm(f"{name}:np")
-
-
-def test_a_study_file_keeps_its_text_for_display() -> None:
-    assert parse_study(TOML, "twins.toml").definition == TOML
 
 
 def test_a_study_that_nobody_could_run_is_refused() -> None:

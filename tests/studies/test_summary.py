@@ -2,12 +2,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
 from harmonium import NK, OneMax
 from harmonium.analysis.findings import Row
-from harmonium.analysis.statistics import METRICS, Estimate, Metric, find_mean_interval
+from harmonium.analysis.statistics import METRICS, Estimate, Metric
 from harmonium.studies.plans import Bisect, Case, Fixed, Plan, Runs, Walk
 from harmonium.studies.summary import summarize
 from harmonium.studies.trial import Outcome
@@ -143,11 +142,6 @@ def test_fewer_than_four_instances_have_no_interval(plan: Plan, count: int) -> N
         assert estimate.known == (count >= 4)  # one instance has its runs, three of them here
 
 
-def test_a_given_population_is_known_with_any_number_of_instances() -> None:
-    row = only(walk_instances(Fixed(50), {50: SOLVED}, {50: SOLVED}))
-    assert row.estimate("population") == Estimate(50, 50, 50)
-
-
 def test_the_runs_of_a_grid_count_solved_or_not() -> None:
     case = make_case(Fixed(50))
     row = only([walk(case, {50: [SOLVED[0], make_outcome(False, evaluations=1), SOLVED[1]]})])
@@ -183,13 +177,6 @@ def check_nothing(row: Row) -> None:
     assert len(row.brackets) == row.solved == 0
 
 
-def test_a_row_that_waits() -> None:
-    row = only([walk(make_case(), {})])
-    assert (row.state, row.reason) == ("waiting", "")
-    assert (row.instances, row.instances_done, row.runs) == (1, 0, 3)
-    check_nothing(row)
-
-
 @pytest.mark.parametrize(
     "known", [{16: SOLVED[:1]}, {16: [make_outcome(False)]}], ids=["attempt", "between attempts"]
 )
@@ -199,25 +186,10 @@ def test_a_row_that_runs(known: Known) -> None:
     check_nothing(row)
 
 
-def test_a_row_of_which_some_instances_are_done() -> None:
-    row = only(walk_instances(Bisect(start=8), {8: SOLVED[:2]}, {}, {8: SOLVED[:1]}))
-    assert (row.state, row.reason) == ("running", "")
-    assert (row.instances, row.instances_done, row.runs, row.solved) == (3, 1, 6, 2)
-    assert mean_alone(row, "evaluations") == 150
-
-
 def test_a_row_that_failed() -> None:
     row = only([walk(make_case(), {16: [SOLVED[0], make_failure()]})])
     assert (row.state, row.reason) == ("failed", "ValueError: broken")
     check_nothing(row)
-
-
-def test_a_row_of_which_one_instance_failed() -> None:
-    plan = Bisect(start=8, max_population=8)
-    missed = {8: [make_outcome(False)]}
-    row = only(walk_instances(plan, {8: SOLVED[:2]}, missed, {8: [make_failure()]}, {}))
-    assert (row.state, row.reason) == ("failed", "ValueError: broken")
-    assert (row.instances, row.instances_done, row.solved) == (4, 3, 2)
 
 
 def test_a_row_that_is_not_solved() -> None:
@@ -243,14 +215,6 @@ def test_a_row_that_is_not_confirmed() -> None:
     check_nothing(row)
 
 
-def test_a_row_of_which_some_instances_are_not_confirmed() -> None:
-    plan = Bisect(start=8, max_population=20, confirm=True)
-    both = {8: SOLVED[:2], 16: SOLVED[:2]}
-    row = only(walk_instances(plan, both, {8: [make_outcome(False)], 16: SOLVED[:2]}))
-    assert row.state == "not solved"
-    assert row.reason == "not confirmed within population 20 in 1 of 2 instances"
-
-
 def test_a_row_that_is_cut_short() -> None:
     plan = Bisect(start=64, max_evaluations=900)
     row = only([walk(make_case(plan), {64: SOLVED})])
@@ -261,33 +225,9 @@ def test_a_row_that_is_cut_short() -> None:
     assert math.isnan(estimate.low)  # nothing below 64 was run
 
 
-def test_a_row_names_the_ceiling_of_an_instance_that_is_not_solved() -> None:
-    # The first one is solved, but not to its tolerance; the second one is not, for another reason.
-    plan = Bisect(start=64, max_population=64, max_evaluations=300)
-    row = only(walk_instances(plan, {64: SOLVED[:2]}, {64: [make_outcome(False)]}))
-    assert row.state == "not solved"
-    assert row.reason == "not solved within population 64 in 1 of 2 instances"
-
-
 def make_row(values: Sequence[float]) -> Row:
     outcomes = [make_outcome(evaluations=int(value)) for value in values]
     return only([walk(make_case(Fixed(8), runs=len(values)), {8: outcomes})])
-
-
-@pytest.mark.parametrize("values", [[7], [7, 7, 7], [3, 11], [1, 5, 30], [7] * 4, [1, 5, 9, 30]])
-def test_few_values_have_no_interval(values: list[float]) -> None:
-    estimate = make_row(values).estimate("evaluations")
-    assert estimate is not None
-    assert estimate.mean == pytest.approx(np.mean(values))
-    assert estimate.known == (len(values) >= 4)
-    if estimate.known:
-        assert (estimate.low, estimate.high) == find_mean_interval(np.array(values, float))
-        assert 0 < estimate.low <= estimate.mean <= estimate.high
-
-
-def test_an_interval_is_the_same_every_time() -> None:
-    values = np.random.default_rng(1).integers(1, 1000, 30).tolist()
-    assert make_row(values).estimate("evaluations") == make_row(values).estimate("evaluations")
 
 
 def run_all(*runs: tuple[bool, int]) -> Row:
@@ -318,36 +258,9 @@ def mean_of(row: Row, metric: Metric) -> float:
     return estimate.mean
 
 
-def test_where_all_runs_are_solved_the_mean_is_expected() -> None:
-    row = run_all(*[(True, count) for count in (100, 250, 300, 950, 70)])
-    assert row.success_rate == 1
-    expected, mean = row.expected_evaluations, row.estimate("evaluations")
-    assert expected is not None
-    assert mean is not None
-    assert expected.mean == pytest.approx(mean.mean)
-    assert (expected.low, expected.high) == pytest.approx((mean.low, mean.high))
-
-
 def test_where_no_run_is_solved_nothing_can_be_expected() -> None:
     row = run_all(*[(False, 100)] * 5)
     assert (row.state, row.success_rate, row.expected_evaluations) == ("done", 0.0, None)
-
-
-def test_an_expectation_from_one_solved_run_is_uncertain() -> None:
-    # By hand: each run is 100 - 500·solved off, -400 once and 100 four times, so s² = 50,000 and
-    # the standard error of the mean is 100, as large as the mean; t(4) = 2.776445.
-    estimate = run_all((True, 100), *[(False, 100)] * 4).expected_evaluations
-    assert estimate is not None
-    assert estimate.mean == 500
-    assert estimate.low == pytest.approx(500 * math.exp(-2.776445), rel=1e-6)
-    assert estimate.high == pytest.approx(500 * math.exp(2.776445), rel=1e-6)
-
-
-def test_an_expectation_from_few_runs_has_no_interval() -> None:
-    estimate = run_all((True, 100), (False, 200), (True, 300)).expected_evaluations
-    assert estimate is not None
-    assert estimate.mean == 300
-    assert not estimate.known
 
 
 def test_an_expectation_is_over_all_instances() -> None:
@@ -360,13 +273,6 @@ def test_an_expectation_is_over_all_instances() -> None:
     assert estimate is not None
     assert estimate.mean == pytest.approx(1100 / 3)
     assert row.costs.tolist() == [[300, 1], [800, 2]]
-
-
-def test_runs_that_have_not_ended_have_no_success_rate() -> None:
-    row = only([walk(make_case(Runs(), runs=3), {None: SOLVED[:2]})])
-    assert (row.state, row.success_rate, row.expected_evaluations) == ("running", None, None)
-    failed = only([walk(make_case(Runs(), runs=3), {None: [make_failure()]})])
-    assert (failed.state, failed.success_rate) == ("failed", None)
 
 
 def test_an_algorithm_without_generations_has_no_estimate_of_them() -> None:

@@ -1,7 +1,6 @@
 """Trajectories and tables of performance, read from stores."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -9,8 +8,6 @@ import harmonium as hm
 from harmonium.analysis.tables import PERFORMANCE_TABLES
 from harmonium.studies import Store, StudyResult
 from harmonium.studies.driver import Driver
-from harmonium.studies.summary import read_trajectories
-from tests.cli.commands import call_here
 from tests.studies.made import make_record
 
 UMDA = hm.EDA("umda", population=20)
@@ -69,20 +66,6 @@ def test_tables_of_performance(result: StudyResult) -> None:
     assert len(improvements) == sum(len(run.improvements) for run in result.trajectories)
 
 
-@pytest.mark.parametrize("what", PERFORMANCE_TABLES)
-def test_the_command_line_exports_the_same_tables(result: StudyResult, what: Any) -> None:
-    done = call_here("study", "export", str(result.path), "--what", what)
-    assert done.returncode == 0, done.stderr
-    head, *lines = done.stdout.splitlines()
-    frame = result.to_frame(what)
-    assert head.split(",") == list(frame.columns)
-    assert len(lines) == len(frame)
-
-
-def test_traces_do_not_have_improvements(result: StudyResult) -> None:
-    assert not [name for name in result.to_frame("traces") if "improvement" in name]
-
-
 def test_rows_that_are_not_done_have_no_trajectories(tmp_path: Path) -> None:
     with Store.create(tmp_path / "half.db") as store:
         driver = Driver(STUDY, store)
@@ -108,8 +91,3 @@ def test_of_a_grid_each_population_has_its_runs(tmp_path: Path) -> None:
         *[(8, 1), (8, 2), (16, 1), (16, 2)]
     ]
     assert set(result.to_frame("fixed-target").population) == {8, 16}
-
-
-def test_trajectories_are_read_one_by_one(result: StudyResult) -> None:
-    with Store.open(result.path) as store:
-        assert next(read_trajectories(result.walks, store)) == result.trajectories[0]

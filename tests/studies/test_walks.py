@@ -95,14 +95,6 @@ def test_outcomes_beyond_what_decided_an_attempt_are_not_counted(name: str) -> N
     assert figures(eager) == figures(walk)
 
 
-def test_a_late_failure_does_not_hide_an_earlier_run_that_was_not_solved() -> None:
-    case = make_case(Bisect(max_population=16))
-    trials = case.trials(16)
-    walk = Walk(case, {trials[0].key: make_outcome(False), trials[1].key: make_failure()})
-    assert walk.advance()
-    assert (walk.state, walk.error) == ("not solved", "")
-
-
 def test_a_gap_in_the_outcomes_is_waited_for() -> None:
     case = make_case()
     first, second, third = case.trials(16)
@@ -134,13 +126,6 @@ def test_states_of_a_walk() -> None:
     assert walk.advance()
     assert (walk.state, walk.wanted()) == ("not solved", [])
     assert walk.found == Found(None, "population 16")
-
-
-def test_a_walk_between_two_attempts_is_running() -> None:
-    case = make_case()
-    walk = Walk(case, {case.trials(16)[0].key: make_outcome(False)})
-    assert not walk.advance()
-    assert (walk.state, walk.seen, walk.runs) == ("running", [], 1)
 
 
 def test_a_walk_that_failed_has_the_last_line_of_the_traceback() -> None:
