@@ -15,7 +15,7 @@ chart; to draw some of them, choose among the trajectories.
 >>> result = study.run("umda.db", engine="serial")
 >>> chart = plots.plot_ecdf(result.trajectories)
 >>> type(chart).__name__
-'LayerChart'
+'Chart'
 
 This module is imported on demand, and needs the extra `report`: ``pip install harmonium[report]``.
 IOHanalyzer draws more kinds of charts of the same runs, from what `harmonium study export --format
