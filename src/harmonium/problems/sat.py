@@ -134,14 +134,12 @@ def _sum_lost(bits: Bits, starts: Indices, literals: NDArray[np.int32], losses: 
     for first in range(0, rows, 64):
         block = min(64, rows - first)
         present = _ALL_ROWS >> np.uint64(64 - block)
-        words[:] = 0
-        for number in range(block):
-            for variable in range(length):
-                words[2 * variable] |= np.uint64(bits[first + number, variable]) << np.uint64(
-                    number
-                )
         for variable in range(length):
-            words[2 * variable + 1] = ~words[2 * variable]
+            word = np.uint64(0)
+            for number in range(block):
+                word |= np.uint64(bits[first + number, variable]) << np.uint64(number)
+            words[2 * variable] = word
+            words[2 * variable + 1] = ~word
         for clause in range(len(losses)):
             satisfied = np.uint64(0)
             for place in range(starts[clause], starts[clause + 1]):
