@@ -100,7 +100,7 @@ def transcribe(
     return Population(np.array(bits, dtype=np.uint8), np.array(fitness))
 
 
-@pytest.mark.parametrize("length", [1, 5, 7, 8, 63, 64, 65, 130])
+@pytest.mark.parametrize("length", [1, 8, 63, 64, 65, 130])
 @pytest.mark.parametrize(("size", "window"), [(8, 1), (40, 2), (400, 20)])
 def test_restricted_replacement_is_harik_s(size: int, window: int, length: int) -> None:
     population = random_population(size, length, seed=1)
@@ -114,16 +114,6 @@ def test_restricted_replacement_is_harik_s(size: int, window: int, length: int) 
     expected = transcribe(population, offspring, windows.tolist())
     assert to_rows(renewed) == to_rows(expected)
     assert to_rows(renewed) != to_rows(population)
-
-
-def test_restricted_replacement_never_loses_the_best() -> None:
-    population = random_population(100, 10, seed=1)
-    offspring = Population(random_rows(50, 10, seed=2), np.full(50, 5.0))
-    renewed = replace_restricted(population, np.arange(50), offspring, np.random.default_rng(3))
-    assert (renewed.fitness >= population.fitness).all()
-    equal = Population(offspring.bits, np.full(50, population.fitness.min()))
-    unchanged = replace_restricted(population, np.arange(50), equal, np.random.default_rng(3))
-    assert to_rows(unchanged) == to_rows(population)
 
 
 def test_members_far_worse_than_all_offspring_make_room_for_offspring_that_lost() -> None:
@@ -177,13 +167,6 @@ def test_without_hopeless_members_pruning_changes_nothing() -> None:
     assert plain == pruned != to_rows(population)
 
 
-def test_populations_are_taken_and_joined_row_by_row() -> None:
-    population = random_population(5, 4, seed=1)
-    rows = to_rows(population)
-    assert to_rows(population.take(np.array([4, 0, 0]))) == [rows[4], rows[0], rows[0]]
-    assert to_rows(population.join(population.take(np.array([2])))) == [*rows, rows[2]]
-
-
 @pytest.mark.parametrize(
     ("fitness", "mean"),
     [
@@ -192,8 +175,10 @@ def test_populations_are_taken_and_joined_row_by_row() -> None:
         ([-1e308, -1e308, 0.0, 0.0], -0.5e308),
         ([np.finfo(np.float64).max] * 3, np.finfo(np.float64).max),
         ([np.finfo(np.float64).min] * 1000, np.finfo(np.float64).min),
+        ([-np.inf, 1.0, 2.0], 1.5),  # a row that cannot be used does not count
     ],
 )
 def test_the_mean_is_finite_whatever_the_fitness(fitness: list[float], mean: float) -> None:
     rows = random_rows(len(fitness), 5, seed=1)
     assert Population(rows, np.array(fitness)).mean == pytest.approx(mean, rel=1e-12)
+    assert Population(rows, np.full(len(fitness), -np.inf)).mean is None

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.space import Space, as_space, make_space
+from harmonium.space import Columns, Space, as_space, make_space
 from tests.rows import every_row, random_rows
 
 
@@ -202,3 +202,20 @@ def test_spaces_with_other_valid_rows_describe_themselves_differently() -> None:
     ]
     assert len({repr(space.describe()) for space in several}) == len(several)
     assert make_space(6, {-1: 1}, (0, 6)).describe() == make_space(6, {5: 1}, None).describe()
+
+
+def test_columns_stand_for_groups_and_free_bits() -> None:
+    space = make_space(9, {4: 1}, (3, 5), [(0, 3, 5), (1, 8)])
+    columns = Columns(space)
+    assert columns.members == [(0, 3, 5), (1, 8), (2,), (6,), (7,)]
+    assert columns.space.sizes.tolist() == [3, 2, 2, 2, 2]
+    assert (columns.space.fewest, columns.space.most) == (0, 2)  # of the bits 2, 6 and 7
+    bits = space.sample(50, rng())
+    rows = columns.encode(bits)
+    assert (rows < columns.space.sizes).all()
+    np.testing.assert_array_equal(columns.decode(rows), bits)
+    assert columns.spread([(1, 2)]).tolist() == [[1, 2], [2, 8]]
+    sampled = columns.space.sample(3000, rng())
+    assert sorted(np.unique(sampled[:, 0])) == [0, 1, 2]
+    plain = Columns(make_space(6, {1: 0}, None))
+    assert plain.encode(bits) is plain.decode(bits) is bits
