@@ -157,7 +157,14 @@ def test_fixed_bits_are_never_changed() -> None:
     assert (rows[:, 17] == 0).all()
 
 
-@pytest.mark.parametrize("option", [{"subset_size": 10}, {"exactly_one": [(0, 1, 2), (3, 4)]}])
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"subset_size": 10},
+        {"exactly_one": [(0, 1, 2), (3, 4)]},
+        {"exactly_one": [(bit, bit + 1) for bit in range(0, 30, 2)]},
+    ],
+)
 def test_where_single_bits_cannot_be_flipped_no_function_of_bits_is_learned(
     option: dict[str, Any],
 ) -> None:

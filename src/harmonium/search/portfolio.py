@@ -82,8 +82,8 @@ class StructureSearch(Search):
 
     @property
     def function(self) -> Polynomial | None:
-        """The learned function, if it predicted every row, its own best one too."""
-        return self.scout.function
+        """The learned function of bits, if it predicted every row, its own best one too."""
+        return self.scout.function if self.columns.plain else None
 
     @property
     def pairs(self) -> NDArray[np.int64]:
