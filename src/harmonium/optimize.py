@@ -21,14 +21,23 @@ from harmonium.arrays import Bits, check_bits
 from harmonium.clock import TimeUp
 from harmonium.models import BOA, MODELS, UMDA, Model
 from harmonium.problems import check_problem, read_repair
-from harmonium.runs import Callback, Reason, Result, Runner, Stop, compile_kernels, default_stop
-from harmonium.runs.calling import count_workers
-from harmonium.runs.checkpoint import check_free, check_function, keep_checkpoint, load_runner
-from harmonium.runs.feasible import check_feasible, read_feasible
-from harmonium.runs.function import FunctionEvaluator, OnError
-from harmonium.runs.log import Log
+from harmonium.runs import Callback, Reason, Result, Runner, Stop, default_stop
+from harmonium.runs.checkpoint import (
+    Log,
+    check_free,
+    check_function,
+    keep_checkpoint,
+    load_runner,
+)
+from harmonium.runs.evaluate import (
+    FunctionEvaluator,
+    OnError,
+    check_feasible,
+    count_workers,
+    read_feasible,
+)
 from harmonium.runs.noise import NoisyRunner
-from harmonium.runs.stopping import Count, Positive
+from harmonium.runs.stop import Count, Positive
 from harmonium.search import ALGORITHMS, EDA, Algorithm, Pyramid, Structure
 from harmonium.seeds import check_seed
 from harmonium.space import Fixed, Groups, Space, SubsetSize, make_space
@@ -444,7 +453,6 @@ def resume(
         if (result := runner.conclude(reason)) is None:
             raise
         return result
-    compile_kernels(runner.algorithm)
     return _carry_out(runner, options, function)
 
 
@@ -497,7 +505,6 @@ def _optimize(
     runner.seconds = checking
     if options.checkpoint is not None:
         keep_checkpoint(runner, Path(options.checkpoint))
-    compile_kernels(algorithm)
     return _carry_out(runner, options, function)
 
 
@@ -506,12 +513,12 @@ def _carry_out(runner: Runner, options: Options, function: object) -> Result:
     runner.callback = options.callback
     with one_interrupt(), ExitStack() as stack:
         if options.log is not None:
-            runner.log = stack.enter_context(closing(Log(options.log)))
+            log = stack.enter_context(closing(Log(options.log)))
             if runner.logged is not None:
-                runner.log.rewind(runner.logged, runner.seed)
+                log.rewind(runner.logged, runner.seed)
+            runner.log, runner.logged = log.write, log.end
         if (progress := _open_progress(options.progress)) is not None:
             runner.watch = stack.enter_context(progress).watch
-            runner.evaluator.on_progress = functools.partial(runner.watch, runner)
         result = runner.finish()
     repair = None if runner.space.constrained else read_repair(function)
     return result if repair is None else result.change_rows(repair)

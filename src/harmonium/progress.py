@@ -206,9 +206,7 @@ def _describe(runner: Runner, counted: Counted) -> list[str]:
 def _describe_best(runner: Runner) -> list[str]:
     """Return the best value and the target, also in the middle of a batch."""
     evaluator = runner.evaluator
-    best = runner.tally.best_fitness
-    if not runner.tally.noisy:
-        best = max(best, evaluator.best)
+    best = runner.record.best_fitness
     if not math.isfinite(best):
         return []
     goal = "" if evaluator.target is None else f" of {evaluator.target * evaluator.sign:g}"
@@ -221,7 +219,7 @@ def _describe_counts(runner: Runner, counted: Counted) -> list[str]:
     left = [] if stop.max_seconds is None else [stop.max_seconds - seconds]
     parts = []
     for name, done, budget in (
-        ("evaluations", runner.tally.evaluations, stop.max_evaluations),
+        ("evaluations", runner.record.evaluations, stop.max_evaluations),
         ("calls", runner.evaluator.calls, stop.max_calls),
     ):
         if budget is not None:

@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.runs import calling as calling_module
-from harmonium.runs import function as function_module
+from harmonium.runs import evaluate as calling_module
+from harmonium.runs import evaluate as function_module
 from harmonium.runs.checkpoint import ExistingCheckpointError
 from harmonium.specs import importable
-from harmonium.state import CheckpointError, Snapshot
+from harmonium.state import CheckpointError
 from tests.functions import (
     Calls,
     FakeTime,
@@ -288,7 +288,7 @@ def test_the_callback_is_called_after_every_batch(way: dict[str, Any]) -> None:
     seen: list[tuple[int, float]] = []
 
     def call_back(runner: hm.Runner) -> bool:
-        seen.append((runner.tally.evaluations, runner.best))
+        seen.append((runner.record.evaluations, runner.best))
         return runner.steps == 7
 
     result = hm.maximize(weigh, LENGTH, callback=call_back, **way)
@@ -339,25 +339,6 @@ def test_a_checkpoint_of_version_1_is_refused(way: dict[str, Any], path: Path) -
     with pytest.raises(FileExistsError, match="choose another file for the checkpoint"):
         hm.maximize(weigh, LENGTH, checkpoint=path, **way)
     assert path.read_bytes() == content
-
-
-def test_a_checkpoint_of_another_algorithm_is_refused(path: Path) -> None:
-    hm.maximize(weigh, LENGTH, algorithm=OnePlusOne(), seed=1, max_calls=50, checkpoint=path)
-    snapshot = Snapshot.load(path)
-    snapshot.facts["algorithm"]["rate"] = 2.0
-    snapshot.save(path)
-    with pytest.raises(CheckpointError, match=r"of another search: algorithm\.rate is 1\.0 there"):
-        hm.resume(path, weigh)
-
-
-def test_a_checkpoint_names_a_custom_algorithm_by_its_path(path: Path) -> None:
-    result = hm.maximize(
-        weigh, LENGTH, algorithm=OnePlusOne(2), seed=1, max_calls=50, checkpoint=path
-    )
-    saved = Snapshot.load(path).facts["algorithm"]
-    assert saved["name"] == "tests.search.one_plus_one:OnePlusOne"
-    assert saved["rate"] == 2.0
-    assert_same(hm.resume(path, weigh), result)
 
 
 def test_a_custom_algorithm_in_the_folder_of_the_user_is_resumed_until_it_changes(

@@ -1,7 +1,4 @@
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -199,43 +196,3 @@ def test_a_first_row_that_fails_is_never_the_best() -> None:
     assert -1e7 < result.fun <= -1e6
     with pytest.raises(hm.EvaluationError, match="failed for all of the first 5 rows"):
         hm.maximize(lambda row: np.nan, LENGTH, on_error="worst", seed=1, max_calls=5)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("way", ["return 99.0", "raise ValueError", "raise SystemExit(3)"])
-@pytest.mark.parametrize("batch", [False, True])
-def test_a_process_that_a_function_forks_does_not_search(
-    way: str, batch: bool, tmp_path: Path
-) -> None:
-    """In a process of its own: a child that searched on would print, too."""
-    program = f"""
-import os
-import subprocess
-import sys
-from pathlib import Path
-import harmonium as hm
-
-calls = 0
-
-def count(bits):
-    global calls
-    calls += 1
-    if calls == 3 and os.fork() == 0:
-        {way}
-    return bits.sum(axis=-1).astype(float)
-
-def fork(runner):
-    if runner.steps == 2:
-        os.fork()
-
-result = hm.maximize(
-    count, 10, batch={batch}, model="umda", seed=1, max_calls=200, callback=fork
-)
-print(result.fun, result.calls)
-"""
-    words = [sys.executable, "-c", program]
-    done = subprocess.run(
-        words, capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path
-    )
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == ["10.0 200"]

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.arrays import Bits
-from harmonium.runs.stopping import MESSAGES, Reason
+from harmonium.runs.stop import MESSAGES, Reason
 from tests.functions import FAST, Calls, FakeTime, Inline, assert_same, undisturbed, weigh
 
 LENGTH = 20
@@ -219,7 +219,7 @@ def test_it_ends_when_the_callback_returns_true() -> None:
     def call_back(runner: hm.Runner) -> bool:
         status = runner.search.status()
         assert status.population == 32
-        assert runner.tally.evaluations == 32 + 16 * (runner.steps - 1)
+        assert runner.record.evaluations == 32 + 16 * (runner.steps - 1)
         seen.append(status.generation)
         return status.generation == 5
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import harmonium as hm
 from harmonium.arrays import Bits, Fitness
 from harmonium.models import MODELS
-from harmonium.runs import trace
+from harmonium.runs import record as trace
 from tests.functions import FAST, Calls, assert_same, weigh
 
 LENGTH = 20

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.arrays import Bits
-from harmonium.runs.noise import MAX_REPEATS, NoisyTally
+from harmonium.runs.checkpoint import SavedRun
+from harmonium.runs.noise import MAX_REPEATS, NoisyRecord
+from harmonium.state import decode
 from tests.functions import Fragile, assert_same, save_every_step, weigh
 
 ROWS: Bits = np.eye(4, dtype=np.uint8)
@@ -61,48 +63,48 @@ def test_the_reported_solution_is_better_than_without(true: Any, length: int) ->
 
 
 def test_a_race_is_decided_by_repeats() -> None:
-    tally = NoisyTally()
-    tally.add(ROWS[:2], np.array([5.0, 9.0]))
+    record = NoisyRecord()
+    record.add(ROWS[:2], np.array([5.0, 9.0]))
     # The best value so far is called again, and turns out to be a lucky one.
-    assert tally.ask_again(99).tolist() == [ROWS[1].tolist()]
-    tally.tell_again(ROWS[1:2], np.array([4.0]))
-    assert (tally.best_fitness, tally.ask_again(99).tolist()) == (
+    assert record.ask_again(99).tolist() == [ROWS[1].tolist()]
+    record.tell_again(ROWS[1:2], np.array([4.0]))
+    assert (record.best_fitness, record.ask_again(99).tolist()) == (
         4.0,
         [ROWS[1].tolist(), ROWS[0].tolist()],
     )
     # The other row has to have as many repeats as the incumbent, which has two by now.
-    tally.tell_again(tally.ask_again(99), np.array([6.0, 6.0]))
-    assert (tally.best_fitness, tally.best_found_at) == (5.0, 2)
-    assert tally.ask_again(99).tolist() == [ROWS[1].tolist(), ROWS[0].tolist()]
-    assert tally.tell_again(tally.ask_again(99), np.array([5.0, 8.0])) is False
-    assert tally.ask_again(1).tolist() == [ROWS[1].tolist()]
-    assert tally.tell_again(tally.ask_again(99), np.array([5.0, 7.0, 7.0]))
-    assert (tally.best_fitness, tally.best_found_at) == (7.0, 1)
-    assert len(tally.ask_again(99)) == 0
-    assert tally.correct(ROWS[:3], np.array([1.0, 2.0, 3.0])).tolist() == [7.0, 5.0, 3.0]
-    assert tally.best_error == pytest.approx(np.std([6, 8, 7, 7], ddof=1) / 2)
-    assert tally.evaluations == 2
+    record.tell_again(record.ask_again(99), np.array([6.0, 6.0]))
+    assert (record.best_fitness, record.best_found_at) == (5.0, 2)
+    assert record.ask_again(99).tolist() == [ROWS[1].tolist(), ROWS[0].tolist()]
+    assert record.tell_again(record.ask_again(99), np.array([5.0, 8.0])) is False
+    assert record.ask_again(1).tolist() == [ROWS[1].tolist()]
+    assert record.tell_again(record.ask_again(99), np.array([5.0, 7.0, 7.0]))
+    assert (record.best_fitness, record.best_found_at) == (7.0, 1)
+    assert len(record.ask_again(99)) == 0
+    assert record.correct(ROWS[:3], np.array([1.0, 2.0, 3.0])).tolist() == [7.0, 5.0, 3.0]
+    assert record.best_error == pytest.approx(np.std([6, 8, 7, 7], ddof=1) / 2)
+    assert record.evaluations == 2
 
 
 def test_the_first_value_of_a_row_is_not_part_of_its_mean() -> None:
-    tally = NoisyTally()
-    tally.add(ROWS[:1], np.array([100.0]))
-    tally.tell_again(ROWS[:1], np.array([1.0]))
-    tally.add(ROWS[:1], np.array([3.0]))  # asked again by the search
-    assert (tally.best_fitness, tally.evaluations) == (2.0, 2)
+    record = NoisyRecord()
+    record.add(ROWS[:1], np.array([100.0]))
+    record.tell_again(ROWS[:1], np.array([1.0]))
+    record.add(ROWS[:1], np.array([3.0]))  # asked again by the search
+    assert (record.best_fitness, record.evaluations) == (2.0, 2)
 
 
 def test_all_leaders_have_equally_many_repeats_at_the_end() -> None:
-    tally = NoisyTally()
-    tally.add(ROWS, np.array([4.0, 3.0, 2.0, 1.0]))
-    tally.tell_again(ROWS[:1], np.array([4.0]))
+    record = NoisyRecord()
+    record.add(ROWS, np.array([4.0, 3.0, 2.0, 1.0]))
+    record.tell_again(ROWS[:1], np.array([4.0]))
     # With few calls left, the two best have equally many; then three, and then all four.
-    assert [len(tally.ask_last(limit)) for limit in (0, 2, 9, 14, 19)] == [0, 1, 9, 14, 19]
-    assert [len({*map(bytes, tally.ask_last(limit))}) for limit in (9, 14, 19)] == [2, 3, 4]
-    assert len(tally.ask_last(10**6)) == 4 * MAX_REPEATS - 1
-    rows = tally.ask_last(10**6)
-    tally.tell_again(rows, rows[:, 2].astype(float))
-    assert (tally.best_found_at, tally.best_fitness, tally.best_error) == (3, 1.0, 0.0)
+    assert [len(record.ask_last(limit)) for limit in (0, 2, 9, 14, 19)] == [0, 1, 9, 14, 19]
+    assert [len({*map(bytes, record.ask_last(limit))}) for limit in (9, 14, 19)] == [2, 3, 4]
+    assert len(record.ask_last(10**6)) == 4 * MAX_REPEATS - 1
+    rows = record.ask_last(10**6)
+    record.tell_again(rows, rows[:, 2].astype(float))
+    assert (record.best_found_at, record.best_fitness, record.best_error) == (3, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("options", [{}, {"model": "umda"}, {"batch": True}], ids=str)
@@ -151,7 +153,7 @@ def test_a_resumed_search_gives_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     function = Fragile(noisy, seed=1)
     result = hm.maximize(function, 15, checkpoint=path, **options)
     while result.stopped_by == "interrupted":
-        noisy.calls = hm.Snapshot.load(path).facts["counts"]["calls"]
+        noisy.calls = decode(SavedRun, hm.Snapshot.load(path).facts["run"]).calls
         result = hm.resume(path, function)
     assert function.interrupts >= 2
     assert_same(result, expected)

@@ -212,11 +212,11 @@ def test_a_target_of_a_minimum_may_be_replaced(path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"max_calls": 0}, "max_calls is 0; expected a whole number above 0"),
-        ({"max_calls": "9"}, "max_calls is '9'; expected a whole number above 0"),
-        ({"target": "high"}, "target is 'high'; expected a finite number"),
-        ({"max_seconds": 0}, "max_seconds is 0; expected a number above 0"),
-        ({"stagnation": -1}, "stagnation is -1; expected a number above 0"),
+        ({"max_calls": 0}, "max_calls is 0; expected an integer ≥ 1"),
+        ({"max_calls": "9"}, "max_calls is '9'; expected an integer ≥ 1"),
+        ({"target": "high"}, "target is 'high'; expected a number"),
+        ({"max_seconds": 0}, "max_seconds is 0; expected a number > 0"),
+        ({"stagnation": -1}, "stagnation is -1; expected a number > 0"),
     ],
     ids=str,
 )

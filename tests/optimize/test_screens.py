@@ -90,5 +90,5 @@ def test_the_best_of_a_noisy_function_is_its_mean(
 
 @pytest.mark.parametrize("progress", ["live", 3])
 def test_other_values_are_refused(progress: Any) -> None:
-    with pytest.raises(ValueError, match=r'progress is .*; expected True, False or "lines"'):
+    with pytest.raises(ValueError, match=r"progress is .*; expected true or false or lines"):
         hm.maximize(weigh, 20, progress=progress)

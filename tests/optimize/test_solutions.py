@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.arrays import Bits, Fitness
-from harmonium.runs.leaders import MAX_LEADERS
-from harmonium.runs.tally import Tally
+from harmonium.runs.record import MAX_TOP
 from tests.functions import Calls, Fragile, assert_same, save_every_step, weigh
 
 
@@ -23,25 +19,11 @@ def rank(rows: list[NDArray[Any]], values: list[float]) -> list[tuple[str, float
     for number, (row, value) in enumerate(zip(rows, values, strict=True), 1):
         first.setdefault("".join(map(str, row.tolist())), (value, number))
     best = sorted(first.items(), key=lambda item: (-item[1][0], item[1][1]))
-    return [(bits, *found) for bits, found in best if found[0] > -np.inf][:MAX_LEADERS]
+    return [(bits, *found) for bits, found in best if found[0] > -np.inf][:MAX_TOP]
 
 
 def show(solutions: tuple[Any, ...]) -> list[tuple[str, float, int]]:
     return [("".join(map(str, one.x.tolist())), one.fun, one.found_at) for one in solutions]
-
-
-@given(st.lists(st.lists(st.integers(0, 15), max_size=30), max_size=8), st.integers(0, 3))
-def test_any_batches_give_what_a_plain_loop_finds(batches: list[list[int]], kinds: int) -> None:
-    """Values are a function of the row, with many ties and some failures."""
-    tally, rows, values = Tally(), [], []
-    for batch in batches:
-        bits: Bits = np.array([[n >> 3 & 1, n >> 2 & 1, n >> 1 & 1, n & 1] for n in batch])
-        bits = bits.reshape(-1, 4).astype(np.uint8)
-        fitness: Fitness = np.array([-np.inf if n == 7 else float(n % (kinds + 1)) for n in batch])
-        tally.add(bits, fitness)
-        rows += list(bits)
-        values += fitness.tolist()
-    assert show(tally.list_solutions(1.0)) == rank(rows, values)
 
 
 @pytest.mark.parametrize("options", [{"model": "umda"}, {}, {"cache": False}], ids=str)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.decisions.functions import Ring
 
 import harmonium as hm
 from tests.functions import Inline
@@ -73,16 +72,6 @@ def test_a_search_is_resumed(tmp_path: Path) -> None:
     assert resumed.evaluations == whole.evaluations
     with pytest.raises(hm.CheckpointError, match="the search had `feasible`; pass it again"):
         hm.resume(path, score, max_calls=90)
-
-
-def test_a_checkpoint_with_other_variables_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "run.ckpt"
-    hm.maximize(score, space=SPACE, seed=5, max_calls=20, checkpoint=path)
-    snapshot = hm.Snapshot.load(path)
-    snapshot.facts["variables"][0]["range"] = [0, 5, 1]
-    snapshot.save(path)
-    with pytest.raises(hm.CheckpointError, match="its variables do not fit its 12 bits"):
-        hm.resume(path, score)
 
 
 def test_the_function_is_called_for_feasible_values_only() -> None:
@@ -176,12 +165,3 @@ def test_a_page_shows_values(tmp_path: Path) -> None:
     assert "4 variables, structure, seed 1" in text
     assert "<td>layers</td>" in text.replace(' class="text"', "")
     assert "<i>" not in text
-
-
-def test_the_optimum_of_interacting_variables_is_nearly_reached() -> None:
-    """Six choices and six integers of ten values each, which interact in pairs."""
-    for seed in (1, 2, 3):
-        ring = Ring("ordered", seed)
-        result = hm.maximize(ring, space=ring.space, seed=seed, max_evaluations=2000)
-        assert result.fun >= 0.99 * ring.optimum
-        assert result.fun <= ring.optimum + 1e-9

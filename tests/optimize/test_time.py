@@ -1,21 +1,14 @@
 """`max_seconds` is kept, whatever takes the time: a call, an executor, a model."""
 
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from harmonium.clock import TimeUp, check_time
-from harmonium.models.marginals import FittedUMDA
-from harmonium.runs import calling
-from harmonium.runs import function as runs_function
-from harmonium.runs.answers import evaluate
-from harmonium.runs.cache import make_keys
 from tests.functions import FAST, Calls, FakeTime, Inline, assert_same, weigh
 
 LENGTH = 20
@@ -50,52 +43,6 @@ def test_the_clock_is_read_between_two_calls(
     # A second for the first hundred, then 31 and 61.
     assert (result.calls, result.stopped_by) == (102, "time")
     assert result.fun == max(row.sum() for row in function.rows)
-
-
-@pytest.mark.parametrize("executor", [None, Inline()], ids=["here", "executor"])
-def test_no_work_is_done_for_rows_that_have_no_time(
-    executor: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    time = FakeTime(monkeypatch)
-    chunks: list[int] = []
-    keyed: list[int] = []
-
-    def note_chunk(function: Any, bits: Any, *rest: Any) -> Any:
-        chunks.append(len(bits))
-        return evaluate(function, bits, *rest)
-
-    def note_keys(bits: Any) -> Any:
-        keyed.append(len(bits))
-        return make_keys(bits)
-
-    monkeypatch.setattr(calling, "evaluate", note_chunk)
-    monkeypatch.setattr(runs_function, "make_keys", note_keys)
-    monkeypatch.setattr("numpy.array_split", None)
-    options: dict[str, Any] = {"population": 30_000, "executor": executor, **FAST}
-    result = hm.maximize(time.function, LENGTH, max_seconds=3, **options)
-    assert (result.calls, result.stopped_by) == (3, "time")
-    assert chunks == [1, 1, 1]
-    if executor is None:
-        assert keyed == [runs_function.MAX_TIMED_ROWS]
-
-
-def test_a_population_is_drawn_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    time, space = FakeTime(monkeypatch), "harmonium.space"
-    whole = hm.EDA("umda", population=1002).start(LENGTH, seed=3).ask()
-    monkeypatch.setattr(f"{space}._DRAWN_BITS", 1000)
-    np.testing.assert_array_equal(hm.EDA("umda", population=1002).start(LENGTH, 3).ask(), whole)
-
-    class Slow(np.random.Generator):
-        def integers(self, *args: Any, **options: Any) -> Any:
-            time.now += 1.0
-            return super().integers(*args, **options)
-
-    search = hm.EDA("umda", population=1002).start(LENGTH, seed=3)
-    search.clock.deadline = 2.0
-    monkeypatch.setattr(search, "rng", lambda *_: Slow(np.random.PCG64(3)))
-    with pytest.raises(TimeUp):
-        search.ask()
-    assert time.now == 2.0
 
 
 def test_the_error_mentions_feasible_if_no_row_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,79 +134,6 @@ def test_a_target_that_arrives_at_the_last_moment_is_reached() -> None:
 def test_a_limit_below_one_call_gives_one_row() -> None:
     result = hm.maximize(weigh, LENGTH, max_seconds=1e-6, seed=1)
     assert (result.calls, result.message) == (1, "max_seconds was reached")
-
-
-@dataclass(frozen=True)
-class Slow(hm.Model):
-    """Independent bits, learned and sampled in steps of ten seconds."""
-
-    name: ClassVar[str] = "slow"
-    clock: ClassVar[Any] = None
-    steps: int = 4
-
-    def work(self) -> None:
-        for _ in range(self.steps):
-            check_time()
-            self.clock.now += 10.0
-
-    def fit(self, parents: Any, rng: Any, previous: Any = None) -> Any:
-        self.work()
-        return SlowFitted(parents.mean(axis=0), self)
-
-
-class SlowFitted(FittedUMDA):
-    def __init__(self, marginals: Any, model: Slow) -> None:
-        super().__init__(marginals)
-        object.__setattr__(self, "model", model)
-
-    def sample(self, count: int, rng: Any) -> Any:
-        self.model.work()  # type: ignore[attr-defined]
-        return super().sample(count, rng)
-
-
-@pytest.mark.parametrize("population", [32, "auto"])
-@pytest.mark.parametrize("limit", [35, 75, 40, 62, 175])
-def test_a_model_is_cut_short_and_its_generation_repeated(
-    limit: int, population: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The 32 rows of the first population take no time, a generation 80 seconds."""
-    Slow.clock = FakeTime(monkeypatch)
-    path = tmp_path / "run.ckpt"
-    options: dict[str, Any] = {"model": Slow(), "seed": 1, "population": population}
-    first = hm.maximize(weigh, LENGTH, max_seconds=limit, checkpoint=path, **options)
-    assert first.stopped_by == "time"
-    assert first.generations == limit // 80
-    assert first.seconds == -(-limit // 10) * 10
-    result = hm.resume(path, weigh, max_seconds=1e6, max_evaluations=200)
-    expected = hm.maximize(weigh, LENGTH, max_evaluations=200, **options)
-    assert_same(result, expected)
-
-
-def test_linkage_that_is_cut_short_is_learned_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    pyramid = hm.Pyramid(linkage="rbm")
-    expected, search = pyramid.start(12, seed=1), pyramid.start(12, seed=1)
-    cuts = 0
-
-    def cut() -> None:
-        nonlocal cuts
-        cuts += 1
-        if cuts % 13 == 0:  # a fit has ten epochs
-            raise TimeUp
-
-    for _ in range(400):
-        with monkeypatch.context() as patch:
-            patch.setattr("harmonium.models.neural.check_time", cut)
-            bits = None
-            while bits is None:
-                try:
-                    bits = search.ask()
-                except TimeUp:
-                    continue
-        wanted = expected.ask()
-        np.testing.assert_array_equal(bits, wanted)
-        for one in (search, expected):
-            one.tell(wanted, wanted @ np.arange(12) % 7)
-    assert cuts > 100
 
 
 class SlowRule:

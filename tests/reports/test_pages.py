@@ -28,8 +28,8 @@ from harmonium.reports.run_page import (
     write_result_lead,
 )
 from harmonium.reports.study_page import tabulate_comparisons, tabulate_laws, tabulate_rows
-from harmonium.runs.explain import advise, describe_course
-from harmonium.runs.leaders import Solution
+from harmonium.runs.record import Solution
+from harmonium.runs.result import advise, describe_course
 from harmonium.studies import Store, read_study
 from harmonium.studies.store import StoreError
 from tests.reports.customs import Blocks

@@ -1,5 +1,3 @@
-import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,10 +6,10 @@ import pytest
 
 import harmonium as hm
 from harmonium.runs import checkpoint as checkpoint_module
-from harmonium.runs.checkpoint import ExistingCheckpointError
+from harmonium.runs.checkpoint import ExistingCheckpointError, SavedRun
 from harmonium.specs import SpecError
-from harmonium.state import CheckpointError, Snapshot
-from tests.functions import FAST, Calls, Fragile, assert_same, save_every_step, weigh
+from harmonium.state import CheckpointError, Snapshot, decode, encode
+from tests.functions import FAST, Calls, Fragile, save_every_step, weigh
 
 
 @pytest.fixture
@@ -19,89 +17,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run.ckpt"
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small checkpoint."""
-    path = tmp_path_factory.mktemp("small") / "run.ckpt"
-    hm.maximize(weigh, 8, population=8, checkpoint=path, max_calls=40, **FAST)
-    return path
-
-
-def walk(facts: dict[str, Any], *above: str) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """Yield each entry of nested facts: where it stands, its name, and its full path."""
-    for name, value in facts.items():
-        yield facts, name, "/".join((*above, name))
-        if isinstance(value, dict) and name not in ("of", "facts", "cpu_seconds"):
-            yield from walk(value, *above, name)
-
-
 def test_a_file_that_cannot_be_read_is_named(path: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"run\.ckpt: cannot be read: No such file"):
         hm.resume(path, weigh)
-    with pytest.raises(CheckpointError, match="cannot be read: Is a directory"):
+    with pytest.raises(CheckpointError, match="is not a regular file"):
         hm.resume(tmp_path, weigh)
-
-
-OPTIONAL = {
-    "ended",  # absent and none are alike
-    "search/search/state/fitted",  # UMDA needs nothing of its last fit
-    "best_bits",
-    "search/search/state/bits",
-    "search/search/state/fitness",
-    "search/search/state/parents",
-}
-"""Parts of a checkpoint that some checkpoints do not have."""
-
-DEFAULTED = ("algorithm/", "stop/")
-"""Specs, whose fields have defaults."""
-
-
-def test_a_checkpoint_that_lacks_a_fact_is_refused(small: Path, path: Path) -> None:
-    shutil.copy(small, path)
-    whole = Snapshot.load(path)
-    entries = [
-        (facts, name)
-        for facts, name, place in walk(whole.facts)
-        if place not in OPTIONAL and not place.startswith(DEFAULTED)
-    ]
-    assert len(entries) > 30
-    for facts, name in entries:
-        kept = dict(facts)
-        del facts[name]
-        whole.save(path)
-        with pytest.raises(CheckpointError, match="does not fit this version of harmonium"):
-            hm.resume(path, weigh)
-        facts.clear()
-        facts.update(kept)
-    whole.save(path)
-    assert_same(hm.resume(path, weigh), hm.resume(small, weigh))
-
-
-def test_a_checkpoint_that_lacks_an_array_is_refused(small: Path, path: Path) -> None:
-    shutil.copy(small, path)
-    whole = Snapshot.load(path)
-    names = set(whole.arrays) - OPTIONAL
-    assert len(names) >= 10
-    for name in names:
-        array = whole.arrays.pop(name)
-        whole.save(path)
-        with pytest.raises(CheckpointError, match="does not fit this version of harmonium"):
-            hm.resume(path, weigh)
-        whole.arrays[name] = array
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("tournament", 3), ("replacement", "rtr"), ("population", 10), ("model", {"name": "boa"})],
-)
-def test_a_checkpoint_of_another_algorithm_is_refused(
-    name: str, value: Any, small: Path, path: Path
-) -> None:
-    whole = Snapshot.load(small)
-    whole.facts["algorithm"][name] = value
-    whole.save(path)
-    with pytest.raises(CheckpointError, match="the snapshot is of another search: algorithm"):
-        hm.resume(path, weigh)
 
 
 def test_saving_takes_a_small_share_of_the_time(
@@ -122,7 +42,7 @@ def test_saving_takes_a_small_share_of_the_time(
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
     hm.maximize(weigh, 30, checkpoint=path, callback=call_back, **FAST)
     # At the start and the end; in between half a second for ten, at a second a step.
-    assert saves == [1, 11, 21, 31, 35]
+    assert saves == [0, 10, 21, 30, 35]
 
 
 @pytest.mark.parametrize("where", ["", "nowhere/run.ckpt"])
@@ -196,9 +116,16 @@ def test_classes_that_cannot_be_imported_again_are_refused_with_a_checkpoint(pat
     assert not list(path.parent.iterdir())
 
 
-def test_the_best_of_a_resumed_run_is_in_the_file(path: Path) -> None:
-    result = hm.maximize(weigh, 12, max_calls=60, checkpoint=path, **FAST)
-    saved = Snapshot.load(path)
-    assert saved.facts["ended"] == "calls"
-    assert saved.arrays["best_bits"].tolist() == result.x.tolist()
-    assert saved.facts["tally"]["evaluations"] == result.evaluations
+def test_a_snapshot_of_a_search_is_not_a_run(path: Path) -> None:
+    hm.EDA("umda", population=20).start(8, seed=1).snapshot().save(path)
+    with pytest.raises(CheckpointError, match="is the snapshot of a search, not of a run"):
+        hm.resume(path, weigh)
+
+
+def test_a_checkpoint_of_another_algorithm_is_refused(path: Path) -> None:
+    hm.maximize(weigh, 8, population=8, checkpoint=path, max_calls=40, **FAST)
+    saved = decode(SavedRun, Snapshot.load(path).facts["run"])
+    saved.algorithm["tournament"] = 3
+    Snapshot({"run": encode(saved)}).save(path)
+    with pytest.raises(CheckpointError, match="the snapshot is of another search: algorithm"):
+        hm.resume(path, weigh)

@@ -18,9 +18,8 @@ from harmonium.arrays import Bits, Fitness
 from harmonium.clock import PHASES
 from harmonium.runs import Reason
 from harmonium.runs import runner as runner_module
-from harmonium.runs.evaluator import EvaluationError, ProblemEvaluator
-from harmonium.runs.function import FunctionEvaluator
-from harmonium.runs.stopping import MESSAGES, OWN_ENDS
+from harmonium.runs.evaluate import EvaluationError, FunctionEvaluator, ProblemEvaluator
+from harmonium.runs.stop import MESSAGES, OWN_ENDS
 from tests.search.one_plus_one import OnePlusOne
 from tests.spies import SpyProblem
 
@@ -231,7 +230,7 @@ def test_a_callback_sees_the_runner_after_every_complete_batch() -> None:
     def callback(runner: Runner) -> None:
         assert runner.search.status().population == 20
         assert runner.seconds >= 0
-        tally = runner.tally
+        tally = runner.record
         seen.append((runner.steps, tally.evaluations, tally.best_fitness, runner.best))
 
     problem = SpyProblem(LENGTH)
@@ -250,7 +249,7 @@ def test_the_best_of_a_minimization_is_the_value_not_the_fitness() -> None:
         algorithm=SMALL,
         seed=1,
         max_evaluations=60,
-        callback=lambda runner: bests.append((runner.best, runner.tally.best_fitness)),
+        callback=lambda runner: bests.append((runner.best, runner.record.best_fitness)),
     )
     assert bests
     assert all(best == -fitness >= 0 for best, fitness in bests)
@@ -362,9 +361,9 @@ def test_a_custom_search_is_not_told_of_known_solutions_that_all_fail() -> None:
     rows: list[int] = []
 
     class Search(type(OnePlusOne().start(LENGTH, 1))):  # type: ignore[misc]
-        def tell(self, bits: Any, fitness: Any) -> None:
+        def tell(self, bits: Any, fitness: Any, places: Any = None) -> None:
             rows.append(len(bits))
-            super().tell(bits, fitness)
+            super().tell(bits, fitness, places)
 
     class Recorded(OnePlusOne):
         def start(self, space: Space | int, seed: int) -> Any:

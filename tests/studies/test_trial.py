@@ -13,7 +13,7 @@ import pytest
 from harmonium import BOA, EDA, MODELS, PROBLEMS, RBM, UMDA, Model, OneMax, Stop, Trap, run
 from harmonium.clock import PHASES
 from harmonium.problems import ProblemSpec
-from harmonium.runs.trace import to_columns
+from harmonium.runs.record import to_columns
 from harmonium.specs import SpecError, importable
 from harmonium.studies import trial as module
 from harmonium.studies.learning import Learned

@@ -17,7 +17,7 @@ from harmonium.problems import PROBLEMS
 from harmonium.runs import EvaluationError, Result
 from harmonium.runs.checkpoint import ExistingCheckpointError
 from harmonium.runs.command import parse_command
-from harmonium.runs.function import BATCH_HINT, WORST_HINT
+from harmonium.runs.evaluate import BATCH_HINT, WORST_HINT
 from harmonium.specs import SpecError, find_object, importable, parse_scalar
 from harmonium.studies.engines import count_cores
 from harmonium.system import fix_outputs, ignore_interrupts, one_interrupt

@@ -12,7 +12,7 @@ from harmonium.cli.terminal import complain, messages, plain_errors, print_json,
 from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
 from harmonium.problems.formats.reader import SUFFIXES
 from harmonium.progress import Progress
-from harmonium.runs import Result, Runner, Stop, compile_kernels, default_stop, run
+from harmonium.runs import Result, Runner, Stop, default_stop, run
 from harmonium.search import ALGORITHMS, EDA, Algorithm, Structure
 from harmonium.specs import SpecError, find_object, format_spec, importable, parse_scalar
 from harmonium.studies.study import MAX_TRIALS
@@ -138,8 +138,6 @@ class Runs:
         try:
             with Progress(messages()) as progress:
                 progress.prepare()
-                for algorithm in self.stops:
-                    compile_kernels(algorithm)
                 for algorithm in self.stops:
                     for seed in self.seeds:
                         self._run(algorithm, seed, progress)

@@ -21,7 +21,7 @@ import harmonium
 from harmonium.arrays import format_bits
 from harmonium.clock import PHASES
 from harmonium.runs import Result
-from harmonium.runs.explain import describe_optimality
+from harmonium.runs.result import describe_optimality
 from harmonium.specs import SpecError
 from harmonium.text import escape, format_duration, one_line
 

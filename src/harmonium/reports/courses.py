@@ -26,7 +26,7 @@ from harmonium.reports.theme import (
 )
 from harmonium.reports.words import title_runs
 from harmonium.runs import Result
-from harmonium.runs.trace import to_columns
+from harmonium.runs.record import to_columns
 from harmonium.studies.learning import Learned, Learning
 
 MAX_POPULATIONS: Final = 24

@@ -25,8 +25,8 @@ from harmonium.reports.page import (
 from harmonium.reports.theme import Figure, Styles, style_algorithms
 from harmonium.reports.words import count, join_words, title_problem
 from harmonium.runs import Result, Step
-from harmonium.runs.explain import advise, describe_course, describe_optimality
-from harmonium.runs.leaders import Solution
+from harmonium.runs.record import Solution
+from harmonium.runs.result import advise, describe_course, describe_optimality
 from harmonium.studies.learning import Learning, why_not_scorable
 from harmonium.text import format_count, format_duration, format_seconds
 

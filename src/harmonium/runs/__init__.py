@@ -3,12 +3,11 @@
 import secrets
 
 from harmonium.problems import Problem, check_problem, read_repair
-from harmonium.runs.compiling import compile_kernels
-from harmonium.runs.evaluator import EvaluationError, ProblemEvaluator
+from harmonium.runs.evaluate import EvaluationError, ProblemEvaluator
+from harmonium.runs.record import Step
 from harmonium.runs.result import Result
 from harmonium.runs.runner import Callback, Runner
-from harmonium.runs.stopping import Reason, Stop, default_stop, is_solved
-from harmonium.runs.trace import Step
+from harmonium.runs.stop import Reason, Stop, default_stop, is_solved
 from harmonium.search import Algorithm
 from harmonium.seeds import check_seed
 from harmonium.space import Space
@@ -21,7 +20,6 @@ __all__ = [
     "Runner",
     "Step",
     "Stop",
-    "compile_kernels",
     "default_stop",
     "is_solved",
     "run",
@@ -78,7 +76,6 @@ def run(
         )
     if not isinstance(stop, Stop | None):
         raise TypeError(f"stop is {stop!r}; expected a Stop, such as Stop(max_generations=50)")
-    compile_kernels(algorithm)
     runner = Runner(
         algorithm,
         Space(problem.length),

@@ -1,37 +1,86 @@
-"""Checkpoints: a whole run on disk, search, cache, tally and trace, and back again."""
+"""The files of a run: its checkpoint, from which it is resumed, and its log."""
 
+import json
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from harmonium.runs.distinct import Distinct
-from harmonium.runs.feasible import read_feasible
-from harmonium.runs.function import FunctionEvaluator
-from harmonium.runs.log import warn_unwritten
-from harmonium.runs.noise import NoisyRunner
-from harmonium.runs.runner import Runner
-from harmonium.runs.schema import check_structure
-from harmonium.runs.stopping import Reason, Stop
-from harmonium.runs.trace import Improvement, Step, Trace
+from harmonium.arrays import Bits, Fitness
+from harmonium.clock import Phase
+from harmonium.runs.evaluate import FunctionEvaluator, OnError, read_feasible
+from harmonium.runs.noise import NoisyRecord, NoisyRunner
+from harmonium.runs.record import Record
+from harmonium.runs.runner import LogEnd, Runner
+from harmonium.runs.stop import Reason, Stop
 from harmonium.search import ALGORITHMS
 from harmonium.space import Space
 from harmonium.space.codec import read_plain
 from harmonium.specs import SpecError, check_findable, from_dict
-from harmonium.state import CheckpointError, Snapshot
+from harmonium.state import CheckpointError, Snapshot, decode, encode
+from harmonium.system import FilePath, FileRefusedError, read_file, warn
 from harmonium.text import one_line
 
-_EVALUATOR_OPTIONS = ("batch", "sign", "cached", "on_error")
-_EVALUATOR_COUNTS = ("calls", "failures", "infeasible", "seconds", "elapsed", "name")
-_TALLY_COUNTS = ("evaluations", "best_found_at", "best_found_by", "last_improved_generation")
+MAX_LOG_BYTES: Final = 1_000_000_000
+"""Size up to which a log is read, to drop the lines that are written again."""
 
 
 class ExistingCheckpointError(FileExistsError):
     """A file holds a search, ended or not, and is not written over."""
+
+
+@dataclass
+class SavedRun:
+    """A run on disk: what was asked for, what was counted and evaluated, and its search."""
+
+    ended: Reason | None
+    algorithm: dict[str, Any]
+    seed: str
+    """As text: it may have more than 64 bits."""
+    stop: dict[str, Any]
+    length: int
+    places: NDArray[np.intp]
+    values: Bits
+    ones: tuple[int, int]
+    exactly_one: tuple[tuple[int, ...], ...]
+    variables: list[dict[str, Any]] | None
+    feasible: bool
+    initial: Bits
+    batch: bool
+    cached: bool
+    noise: bool
+    on_error: OnError
+    sign: float
+    target: float | None
+    name: str
+    calls: int
+    failures: int
+    infeasible: int
+    answered: bool
+    cache_keys: list[bytes]
+    cache_values: Fitness
+    record: bytes
+    steps: int
+    complete: bool
+    improved: bool
+    seconds: float
+    cpu_seconds: dict[Phase, float]
+    logged: LogEnd | None
+    search: Snapshot
+
+
+_EVALUATOR_FIELDS: Final = (
+    *("batch", "cached", "on_error", "sign", "target", "name"),
+    *("calls", "failures", "infeasible", "answered"),
+)
+_RUNNER_FIELDS: Final = ("steps", "complete", "improved", "seconds", "logged")
+"""Fields that have the same name in the evaluator, the runner and on disk."""
 
 
 def keep_checkpoint(runner: Runner, path: Path) -> None:
@@ -52,6 +101,20 @@ def keep_checkpoint(runner: Runner, path: Path) -> None:
     runner.save = partial(_save, path=path.absolute())
 
 
+def check_free(path: Path) -> None:
+    """Raise if there is a file: a search that could be resumed, or anything else."""
+    if not os.path.lexists(path):
+        return
+    try:
+        saved = _read(path)
+    except CheckpointError as error:
+        raise FileExistsError(f"{error}; choose another file for the checkpoint") from None
+    state = "has not ended" if saved.ended is None else "has ended"
+    raise ExistingCheckpointError(
+        f"{path}: holds a search that {state}; resume it, delete the file, or choose another"
+    )
+
+
 def load_runner(
     path: Path,
     function: Callable[[Any], Any],
@@ -65,10 +128,9 @@ def load_runner(
     CheckpointError
         If the file cannot be read or does not fit.
     """
-    snapshot = Snapshot.load(path)
+    saved = _read(path)
     try:
-        check_structure(snapshot)
-        runner = _restore(snapshot, function, executor, feasible)
+        runner = _restore(saved, function, executor, feasible)
     except Exception as error:  # a custom algorithm may raise anything for what it does not know
         plain = isinstance(error, SpecError | CheckpointError)
         wrong = one_line(str(error) if plain else repr(error))
@@ -85,7 +147,7 @@ def check_function(runner: Runner) -> None:
     CheckpointError
         If the checkpoint was made with another function or another `feasible`.
     """
-    evaluator, best = cast("FunctionEvaluator", runner.evaluator), runner.tally.best_bits
+    evaluator, best = cast("FunctionEvaluator", runner.evaluator), runner.record.best_row
     if best is not None and not runner.space.accepts(best):
         raise CheckpointError(
             "the best bits so far are not feasible; resume with the same `feasible`"
@@ -106,130 +168,135 @@ def check_function(runner: Runner) -> None:
         )
 
 
-def check_free(path: Path) -> None:
-    """Raise if there is a file: a search that could be resumed, or anything else."""
-    if not os.path.lexists(path):
-        return
+def _read(path: Path) -> SavedRun:
+    content = Snapshot.load(path).facts.get("run")
+    if content is None:
+        raise CheckpointError(f"{path}: is the snapshot of a search, not of a run")
     try:
-        ended = Snapshot.load(path).facts.get("ended")
+        return decode(SavedRun, content)
     except CheckpointError as error:
-        raise FileExistsError(f"{error}; choose another file for the checkpoint") from None
-    state = "has not ended" if ended is None else "has ended"
-    raise ExistingCheckpointError(
-        f"{path}: holds a search that {state}; resume it, delete the file, or choose another"
-    )
+        raise CheckpointError(f"{path}: does not fit this version of harmonium: {error}") from None
 
 
 def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
     """Write a checkpoint; if the file cannot be written, warn and continue."""
-    tally, space = runner.tally, runner.space
-    evaluator = cast("FunctionEvaluator", runner.evaluator)
-    keys, values = evaluator.cache.to_arrays()
-    snapshot = Snapshot(
-        {
-            "ended": reason,
-            "algorithm": runner.algorithm.to_dict(),
-            "seed": runner.seed,
-            "length": space.length,
-            "ones": [space.fewest, space.most],
-            "exactly_one": space.groups,
-            "variables": None if evaluator.variables is None else evaluator.variables.to_plain(),
-            "feasible": space.feasible is not None,
-            "stop": runner.stop.to_dict(),
-            "evaluator": {name: getattr(evaluator, name) for name in _EVALUATOR_OPTIONS},
-            "counts": {name: getattr(evaluator, name) for name in _EVALUATOR_COUNTS},
-            "tally": {name: getattr(tally, name) for name in _TALLY_COUNTS},
-            "improvements": tally.improvements,
-            "trace": [vars(row) for row in runner.trace.rows],
-            "stride": runner.trace.stride,
-            "steps": runner.steps,
-            "seconds": runner.seconds,
-            "cpu_seconds": runner.search.clock.seconds,
-            "logged": runner.logged,
-            "improved": runner.improved,
-            "complete": runner.complete,
-            "noise": tally.noisy,
-        },
-        {
-            "places": space.places,
-            "values": space.values,
-            "initial": runner.initial,
-            "target": np.array(np.nan if evaluator.target is None else evaluator.target),
-            "extremes": np.array([evaluator.worst, evaluator.best, tally.best_fitness]),
-            "distinct": tally.distinct.hashes,
-            "cache_keys": keys,
-            "cache_values": values,
-        },
+    space, evaluator = runner.space, cast("FunctionEvaluator", runner.evaluator)
+    known = evaluator.cache.values
+    saved = SavedRun(
+        ended=reason,
+        algorithm=runner.algorithm.to_dict(),
+        seed=str(runner.seed),
+        stop=runner.stop.to_dict(),
+        length=space.length,
+        places=space.places,
+        values=space.values,
+        ones=(space.fewest, space.most),
+        exactly_one=space.groups,
+        variables=None if evaluator.variables is None else evaluator.variables.to_plain(),
+        feasible=space.feasible is not None,
+        initial=runner.initial,
+        noise=runner.record.noisy,
+        cache_keys=list(known),
+        cache_values=np.fromiter(known.values(), np.float64, len(known)),
+        record=encode(runner.record),
+        cpu_seconds=runner.search.clock.seconds,
+        search=runner.search.snapshot(),
+        **{name: getattr(evaluator, name) for name in _EVALUATOR_FIELDS},
+        **{name: getattr(runner, name) for name in _RUNNER_FIELDS},
     )
-    snapshot.optional("best_bits", tally.best_bits)
-    snapshot.put("leaders", tally.leaders.save())
-    snapshot.put("search", runner.search.snapshot())
     try:
-        snapshot.save(path)
+        Snapshot({"run": encode(saved)}).save(path)
     except OSError as error:
         warn_unwritten("checkpoint", path, error)
 
 
 def _restore(
-    snapshot: Snapshot,
+    saved: SavedRun,
     function: Callable[[Any], Any],
     executor: Executor | None,
     feasible: Callable[[Any], object] | None,
 ) -> Runner:
-    facts, arrays = snapshot.facts, snapshot.arrays
-    if facts["feasible"] != (feasible is not None):
-        did, pass_it = ("had", "pass it again") if facts["feasible"] else ("had no", "leave it out")
+    if saved.feasible != (feasible is not None):
+        did, pass_it = ("had", "pass it again") if saved.feasible else ("had no", "leave it out")
         raise CheckpointError(f"the search {did} `feasible`; {pass_it}")
-    variables = None if facts["variables"] is None else read_plain(facts["variables"])
+    variables = None if saved.variables is None else read_plain(saved.variables)
     accepts = read_feasible(feasible, variables)
-    groups, (fewest, most) = tuple(map(tuple, facts["exactly_one"])), facts["ones"]
-    options = {name: facts["evaluator"][name] for name in _EVALUATOR_OPTIONS}
     evaluator = FunctionEvaluator(
         function,
-        facts["length"],
-        **options,
+        saved.length,
+        batch=saved.batch,
         executor=executor,
         variables=variables,
         feasible=accepts,
     )
-    for name in _EVALUATOR_COUNTS:
-        setattr(evaluator, name, facts["counts"][name])
-    target = float(arrays["target"])
-    evaluator.target = None if np.isnan(target) else target
-    worst, best, best_fitness = arrays["extremes"].tolist()
-    evaluator.worst, evaluator.best = worst, best
-    evaluator.cache.load(arrays["cache_keys"], arrays["cache_values"])
-    runner = (NoisyRunner if facts["noise"] else Runner)(
-        ALGORITHMS.from_dict(facts["algorithm"]),
-        Space(facts["length"], arrays["places"], arrays["values"], fewest, most, groups, accepts),
-        facts["seed"],
+    for name in _EVALUATOR_FIELDS:
+        setattr(evaluator, name, getattr(saved, name))
+    evaluator.bound = None if saved.noise or saved.sign < 0 else evaluator.bound
+    evaluator.cache.update(saved.cache_keys, saved.cache_values.tolist())
+    runner = (NoisyRunner if saved.noise else Runner)(
+        ALGORITHMS.from_dict(saved.algorithm),
+        Space(saved.length, saved.places, saved.values, *saved.ones, saved.exactly_one, accepts),
+        int(saved.seed),
         evaluator,
-        from_dict(Stop, facts["stop"]),
-        arrays["initial"],
+        from_dict(Stop, saved.stop),
+        saved.initial,
     )
-    counts = {name: facts["tally"][name] for name in _TALLY_COUNTS}
-    distinct = Distinct.restore(arrays["distinct"])
-    runner.tally = type(runner.tally)(
-        **counts,
-        best_bits=arrays.get("best_bits"),
-        best_fitness=best_fitness,
-        improvements=[Improvement(*one) for one in facts["improvements"]],
-        distinct=distinct,
-    )
-    runner.tally.load_leaders(snapshot.get("leaders"))
-    runner.trace = Trace(
-        [_read_step(row, evaluator.sign) for row in facts["trace"]], facts["stride"]
-    )
-    runner.steps, runner.seconds = facts["steps"], facts["seconds"]
-    runner.improved, runner.complete = facts["improved"], facts["complete"]
-    runner.logged = None if facts["logged"] is None else tuple(facts["logged"])
-    runner.search = runner.algorithm.restore(runner.space, runner.seed, snapshot.get("search"))
-    runner.search.clock.seconds.update(facts["cpu_seconds"])
+    runner.record = decode(NoisyRecord if saved.noise else Record, saved.record)
+    for name in _RUNNER_FIELDS:
+        setattr(runner, name, getattr(saved, name))
+    runner.search = runner.algorithm.restore(runner.space, runner.seed, saved.search)
+    runner.search.clock.seconds.update(saved.cpu_seconds)
     return runner
 
 
-def _read_step(row: dict[str, Any], sign: float) -> Step:
-    """Return a row of a trace; JSON has no infinity and no NaN, and null stands for them."""
-    best = -np.inf * sign if row["best"] is None else row["best"]
-    facts = {label: np.nan if fact is None else fact for label, fact in row["facts"].items()}
-    return Step(**{**row, "best": best, "facts": facts})
+class Log:
+    """A file to which lines of JSON are appended; if that fails, warn and continue."""
+
+    def __init__(self, path: FilePath) -> None:
+        self._path = Path(path).absolute()
+        self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # see close
+
+    def rewind(self, end: LogEnd, seed: int) -> None:
+        """Drop the lines of this search after a place, as they are written again; keep others."""
+        if end[0] != str(self._path) or not self._path.is_file():
+            return
+        try:
+            later = read_file(self._path, MAX_LOG_BYTES)[end[1] :]
+        except FileRefusedError as error:
+            warn(f"the log {self._path} {error}; lines of this search may be in it twice")
+            return
+        lines = later.splitlines(keepends=True)
+        kept = b"".join(line for line in lines if not _is_of(line, seed))
+        if len(kept) < len(later):
+            self._file.truncate(end[1])
+            self._file.write(kept)
+
+    @property
+    def end(self) -> LogEnd:
+        """Where the next line goes."""
+        return str(self._path), self._file.seek(0, os.SEEK_END)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def write(self, line: dict[str, Any]) -> LogEnd:
+        """Add a line; return where the log ends."""
+        try:
+            self._file.write(json.dumps(line).encode() + b"\n")
+        except OSError as error:
+            warn_unwritten("log", self._path, error)
+        return self.end
+
+
+def _is_of(line: bytes, seed: int) -> bool:
+    try:
+        return bool(json.loads(line)["seed"] == seed)
+    except (ValueError, TypeError, KeyError):
+        return False
+
+
+def warn_unwritten(what: str, path: Path, error: OSError) -> None:
+    """Warn that a file cannot be written; the search is not lost for that."""
+    reason = error.strerror or type(error).__name__
+    warn(f"the {what} {path} cannot be written: {reason}; the search continues without it")

@@ -9,19 +9,19 @@ candidate is not part of its mean: it was chosen because it is high.
 
 import math
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from harmonium.arrays import Bits, Fitness
+from harmonium.arrays import Bits, Fitness, Told, merit, tell_values
 from harmonium.clock import TimeUp
-from harmonium.runs.leaders import MAX_LEADERS, Leader
+from harmonium.runs.evaluate import ALL, Places, gather
+from harmonium.runs.record import MAX_TOP, Entry, Improvement, Record
 from harmonium.runs.runner import Runner
-from harmonium.runs.stopping import Reason, Stop, is_solved
-from harmonium.runs.tally import Tally
-from harmonium.runs.trace import Improvement
+from harmonium.runs.stop import Reason, Stop, is_solved
 
 MAX_REPEATS = 25
 """Repeats of a row, at most; each of the ten best gets as many at the end."""
@@ -34,28 +34,45 @@ MAX_RESERVE_SHARE = 0.2
 
 
 @dataclass
-class NoisyTally(Tally):
-    """The tally of a noisy function: the best is the incumbent, its fitness a mean of repeats."""
+class NoisyRecord(Record):
+    """The record of a noisy function: the best is the incumbent, its fitness a mean of repeats."""
 
-    noisy: ClassVar[bool] = True
-
+    noisy: bool = True
     last_repeats: int | None = None
-    """Repeats that the leaders have in the end; none before."""
+    """Repeats that the best rows have in the end; none before."""
+    worst: float = np.inf
+    """The lowest fitness seen: that of a repeated call that failed."""
 
-    def add(self, bits: Bits, fitness: Fitness) -> bool:
+    @property
+    def incumbent(self) -> Entry | None:
+        """The best row: it stays until another one has proved to be better."""
+        return None if self.best_row is None else self.top.find(self.best_row)
+
+    @property
+    def best_error(self) -> float | None:
+        """Standard error of the best fitness; none for fewer than two repeats."""
+        best = self.incumbent
+        return None if best is None else best.error
+
+    def list_solutions(self) -> list[Entry]:
+        """Return the best rows, the incumbent first: others may only seem to be better."""
+        best = self.incumbent
+        return sorted(self.top.entries, key=lambda entry: entry is not best)
+
+    def add(self, rows: Bits, fitness: Fitness) -> bool:
         """Count evaluated rows; return whether another row is the best."""
-        if not len(fitness):
-            return False
+        lowest = fitness.min(where=np.isfinite(fitness), initial=np.inf)
+        self.worst = min(self.worst, float(lowest))
         fresh = fitness.copy()
-        for place, row in enumerate(bits):
-            leader = self.leaders.find(row)
-            if leader is not None and np.isfinite(fitness[place]):
-                leader.repeat(fitness.item(place))
+        for place, row in enumerate(rows):
+            entry = self.top.find(row)
+            if entry is not None and np.isfinite(fitness[place]):
+                entry.repeat(fitness.item(place))
                 fresh[place] = -np.inf
-        self.leaders.rank()
-        self.leaders.add(bits, fresh, self.evaluations)
+        self.top.rank(self.incumbent)
+        self.top.add(rows, fresh, self.evaluations, self.incumbent)
         self.evaluations += len(fitness)
-        self.distinct.add(bits)
+        self.distinct.add(rows)
         return self._elect()
 
     def ask_again(self, limit: int, target: float | None = None) -> Bits:
@@ -63,14 +80,14 @@ class NoisyTally(Tally):
 
         A best that has reached the target is repeated as often as any, before it counts as solved.
         """
-        leaders, best = self.leaders, self.leaders.incumbent
+        best = self.incumbent
         if best is None:
             return self._repeat([])
-        done, needed = len(best.repeats), self._needed
+        done, needed = len(best.repeats), self._count_needed(best)
         rivals = [
-            leader
-            for leader in leaders
-            if leader.fitness > best.fitness and len(leader.repeats) < needed
+            entry
+            for entry in self.top.entries
+            if entry.fitness > best.fitness and len(entry.repeats) < needed
         ]
         if not rivals and is_solved(best.fitness, target):
             return self._repeat([(best, MAX_REPEATS - done)])[:limit]
@@ -83,64 +100,66 @@ class NoisyTally(Tally):
         return self._repeat([(best, more), *counts])[:limit]
 
     def ask_last(self, limit: int) -> Bits:
-        """Return the rows to be called at the end, so that the leaders have equally many repeats.
+        """Return the rows to be called at the end, so that the best have equally many repeats.
 
         If there are not enough calls for all of them, the last ones are left out.
         """
-        leaders = self.leaders.rank_first()
+        entries = self.list_solutions()
         while True:
-            counts = np.array([len(leader.repeats) for leader in leaders], dtype=np.int64)
+            counts = np.array([len(entry.repeats) for entry in entries], dtype=np.int64)
             level = MAX_REPEATS
             while level and np.maximum(0, level - counts).sum() > limit:
                 level -= 1
-            if level >= MIN_LAST_REPEATS or len(leaders) <= 2:
+            if level >= MIN_LAST_REPEATS or len(entries) <= 2:
                 break
-            leaders.pop()
+            entries.pop()
         self.last_repeats = level
         missing = np.maximum(0, level - counts).tolist()
-        return self._repeat(list(zip(leaders, missing, strict=True)))
+        return self._repeat(list(zip(entries, missing, strict=True)))
 
-    def tell_again(self, bits: Bits, fitness: Fitness) -> bool:
-        """Take the fitness of rows that were called again; return whether another is the best."""
-        for row, value in zip(bits, fitness.tolist(), strict=True):
-            leader = self.leaders.find(row)
-            if leader is not None:
-                leader.repeat(value)
-        self.leaders.rank()
+    def tell_again(self, rows: Bits, fitness: Fitness) -> bool:
+        """Take the fitness of rows that were called again; return whether another is the best.
+
+        A call that failed counts as the worst fitness seen.
+        """
+        best = self.incumbent
+        self.worst = float(np.fmin(self.worst, np.fmin.reduce(fitness, initial=np.inf)))
+        for row, value in zip(rows, fitness.tolist(), strict=True):
+            entry = self.top.find(row)
+            if entry is not None:
+                entry.repeat(self.worst if math.isnan(value) else value)
+        self.top.rank(best)
         return self._elect()
 
-    def correct(self, bits: Bits, fitness: Fitness) -> Fitness:
+    def correct(self, rows: Bits, fitness: Fitness) -> Fitness:
         """Return the fitness to tell: means for rows that were called again."""
-        found = [self.leaders.find(row) for row in bits]
+        found = [self.top.find(row) for row in rows]
         pairs = zip(found, fitness.tolist(), strict=True)
         return np.array([one.fitness if one and one.repeats else value for one, value in pairs])
 
-    @property
-    def _needed(self) -> int:
-        """Repeats that a row must have to replace the incumbent."""
+    def _count_needed(self, best: Entry | None) -> int:
+        """Return the repeats that a row must have to replace the incumbent."""
         if self.last_repeats is not None:
             return self.last_repeats
-        best = self.leaders.incumbent
         return 0 if best is None else min(len(best.repeats), MAX_REPEATS)
 
-    def _repeat(self, counts: list[tuple[Leader, int]]) -> Bits:
-        """Return the bits of leaders, each so many times."""
-        rows = [leader.bits for leader, count in counts for _ in range(count)]
+    def _repeat(self, counts: list[tuple[Entry, int]]) -> Bits:
+        """Return the rows of entries, each so many times."""
+        rows = [entry.row for entry, count in counts for _ in range(count)]
         return np.array(rows, dtype=np.uint8)
 
     def _elect(self) -> bool:
         """Let the best row that has enough repeats be the incumbent; return whether it is new."""
-        leaders, before = self.leaders, self.leaders.incumbent
-        if not leaders:
+        before = self.incumbent
+        if not self.top.entries:
             return False
-        needed = self._needed
-        able = [one for one in leaders if one is before or len(one.repeats) >= needed]
+        needed = self._count_needed(before)
+        able = [one for one in self.top.entries if one is before or len(one.repeats) >= needed]
         best = able[0] if before is None or able[0].fitness > before.fitness else before
         self.best_fitness = best.fitness
         if best is before:
             return False
-        leaders.incumbent = best
-        self.best_bits, self.best_found_at = best.bits, best.found_at
+        self.best_row, self.best_found_at = best.row, best.found_at
         self.improvements.append(Improvement(best.found_at, best.fitness))
         return True
 
@@ -151,32 +170,43 @@ class NoisyRunner(Runner):
     Repeats are calls, and no evaluations: the search did not ask for them.
     """
 
-    tally: NoisyTally
+    record: NoisyRecord
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.tally = NoisyTally()
+        self.record = NoisyRecord()
 
     def _limit_search(self, stop: Stop) -> Stop:
         """Return rules that leave calls and time for the repeats at the end."""
         calls, seconds = stop.max_calls, stop.max_seconds
         if calls is not None:
-            calls -= min(MAX_LEADERS * MAX_REPEATS, int(MAX_RESERVE_SHARE * calls))
+            calls -= min(MAX_TOP * MAX_REPEATS, int(MAX_RESERVE_SHARE * calls))
         if seconds is not None:
             seconds *= 1 - MAX_RESERVE_SHARE
         return replace(stop, max_calls=calls, max_seconds=seconds)
 
-    def _settle(self, bits: Bits, fitness: Fitness) -> Fitness:
-        """Call promising rows again; return the fitness to tell: means where there are any."""
+    def _evaluate(self, rows: Bits) -> Iterator[tuple[Places, Told]]:
+        """Yield all rows at once: what is called again must not depend on when they arrive."""
+        places, fitness, error = gather(self.evaluator, rows)
+        if error is not None:
+            self.evaluator.deadline = -math.inf  # call nothing again
+        if len(places):
+            yield (ALL if len(places) == len(rows) else places), tell_values(fitness)
+        if error is not None:
+            raise error
+
+    def _settle(self, rows: Bits, told: Told) -> Told:
+        """Call promising rows again; return what to tell: means where there are any."""
         with self.search.clock.charge("fitness"), suppress(TimeUp):
-            while len(rows := self._ask_again()):
-                if self._call_again(rows):
+            while len(again := self._ask_again()):
+                if self._call_again(again):
                     self._note_best()
-        return self.tally.correct(bits, fitness)
+        fitness = self.record.correct(rows, merit(told))
+        return tell_values(np.where(np.isfinite(fitness), fitness, np.nan))
 
     def _ask_again(self) -> Bits:
         limit = self._count_calls_left(self._limits)
-        return self.tally.ask_again(limit, self.evaluator.target)
+        return self.record.ask_again(limit, self.evaluator.target)
 
     def _complete_run(self, reason: Reason) -> None:
         """Repeat the best rows equally often, unless the callback asked to stop."""
@@ -185,7 +215,7 @@ class NoisyRunner(Runner):
         limit = self.stop.max_seconds
         self.evaluator.deadline = math.inf if limit is None else self.started + limit
         with self.search.clock.charge("fitness"), suppress(TimeUp):
-            rows = self.tally.ask_last(self._count_calls_left(self.stop))
+            rows = self.record.ask_last(self._count_calls_left(self.stop))
             if len(rows) and self._call_again(rows):
                 self._note_best()
         self.seconds = self.elapsed
@@ -200,12 +230,8 @@ class NoisyRunner(Runner):
 
     def _call_again(self, rows: Bits) -> bool:
         """Call rows again, and keep what is done if it fails; return whether the best changed."""
-        tally, evaluator = self.tally, self.evaluator
-        try:
-            fitness = evaluator(rows)
-        except BaseException:
-            if (unfinished := evaluator.take_unfinished()) is not None:
-                bits, fitness = unfinished.take_done()
-                tally.tell_again(bits, evaluator.rank_failures(fitness))
-            raise
-        return tally.tell_again(rows, fitness)
+        places, fitness, error = gather(self.evaluator, rows)
+        changed = self.record.tell_again(rows[places], fitness)
+        if error is not None:
+            raise error
+        return changed

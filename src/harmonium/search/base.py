@@ -311,7 +311,7 @@ class Algorithm(Spec, ABC):
 
 def _identify(algorithm: Algorithm, space: Space, seed: int) -> dict[str, Any]:
     """Return everything that decides a search, in the plain types of JSON."""
-    whole = {"algorithm": algorithm.to_dict(), "space": space.describe(), "seed": seed}
+    whole = {"algorithm": algorithm.to_dict(), "space": space.describe(), "seed": str(seed)}
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(whole))
     return plain
 

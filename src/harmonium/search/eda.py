@@ -14,7 +14,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness, check_bits
-from harmonium.clock import check_time, compiling, deadline
+from harmonium.clock import check_time
 from harmonium.jit import one_blas_thread
 from harmonium.models import MODELS, Fitted, Model, Replacement, Tree, read_facts
 from harmonium.search.base import Algorithm, Search, Status
@@ -281,7 +281,7 @@ class ModelSearch(Search):
 
     def _breed(self, parents: Bits, count: int) -> Bits:
         """Algorithm 1, lines 4 and 5: build a model of the parents, sample so many offspring."""
-        with one_blas_thread(), deadline(self.clock.deadline - compiling.elapsed):
+        with one_blas_thread():
             with self.clock.charge("building"):
                 masked = parents ^ self.mask
                 fitted = self.model.fit(masked, self._rng("building"), self._fitted)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.clock import compiling, deadline
 from harmonium.learn import Polynomial, Scout, ScoutState
 from harmonium.search.base import Search, Status
 from harmonium.search.pyramid import Pyramid, PyramidSearch, PyramidState
@@ -100,8 +99,7 @@ class StructureSearch(Search):
         """Return rows of the scout while it wants any, otherwise those of the pyramid."""
         self.scouting = False
         if not self.scout.rests(self.pyramid.state.round):
-            end = self.clock.deadline - compiling.elapsed
-            with self.clock.charge("building"), deadline(end):
+            with self.clock.charge("building"):
                 self.scouting = self.scout.advance(self.pyramid.state.round)
         if self.scouting:
             return self.columns.decode(self.scout.propose())

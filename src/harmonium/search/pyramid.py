@@ -14,7 +14,6 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
-from harmonium.clock import compiling, deadline
 from harmonium.jit import one_blas_thread
 from harmonium.models import MODELS, read_linkage
 from harmonium.search.base import Algorithm, Learned, Search, Status
@@ -282,9 +281,8 @@ class PyramidSearch(Search):
                     members = None if columns.plain else columns.members
                     level.sets = learn_tree(self._counts[number], len(level.rows), rng, members)
                 else:
-                    with deadline(self.clock.deadline - compiling.elapsed):
-                        bits = columns.decode(level.rows)
-                        fitted = MODELS.parse(self.pyramid.linkage).fit(bits, rng)
+                    bits = columns.decode(level.rows)
+                    fitted = MODELS.parse(self.pyramid.linkage).fit(bits, rng)
                     level.sets = make_sets(read_linkage(fitted) or [], columns.members)
         return level.sets
 

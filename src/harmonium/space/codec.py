@@ -146,6 +146,10 @@ class Variables:
                 ) from None
         return np.array(bits, dtype=np.uint8)
 
+    def wrap(self, function: Any, batch: bool = False) -> "NamedFunction":
+        """Return a function of values as a function of a row, or of a batch of rows."""
+        return NamedFunction(function, self, batch)
+
     def read_rows(self, initial: Any) -> Bits:
         """Return the rows of one or many known solutions."""
         many = [initial] if isinstance(initial, Mapping) else initial

@@ -4,7 +4,7 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +13,6 @@ from types import FrameType
 
 from msgspec.structs import replace
 
-from harmonium.runs import compile_kernels
-from harmonium.search import Algorithm
 from harmonium.specs import SpecError
 from harmonium.studies.engines import Answer, Engine, EngineLost, Job, check_engine, open_engine
 from harmonium.studies.plans import Bisect, Walk
@@ -215,17 +213,9 @@ def drive(
         driver = Driver(study, store, retry_failed=retry_failed)
         begin(driver)
         if not driver.finished:
-            compile_study(study)
             with open_engine(engine, workers, scheduler) as opened:
                 driver.run(opened, watch)
         return driver.walks
-
-
-def compile_study(study: Study) -> None:
-    """Compile the kernels of a study once, before each of several workers would do it."""
-    algorithms: Mapping[str, Algorithm] = study.algorithms  # type: ignore[assignment]
-    for algorithm in algorithms.values():
-        compile_kernels(algorithm)
 
 
 def bind(study: Study, store: Store) -> str:

@@ -142,8 +142,8 @@ class Learning:
             generation = self._steps[status.population] - 1
         if self.structure and fitted is not None and fitted is not self._last:
             self._last = fitted
-            where = (status.population, generation, runner.tally.evaluations)
-            self._score(fitted, where, runner.tally.best_found_by)
+            where = (status.population, generation, runner.record.evaluations)
+            self._score(fitted, where, runner.record.best_found_by)
         return False
 
     @property

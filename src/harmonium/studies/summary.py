@@ -25,7 +25,7 @@ from harmonium.analysis.tables import (
     write_spec,
 )
 from harmonium.clock import PHASES
-from harmonium.runs.trace import COLUMNS
+from harmonium.runs.record import COLUMNS
 from harmonium.studies.plans import Bisect, Measured, Walk
 from harmonium.studies.store import Store, StoredTrial
 from harmonium.studies.trial import Outcome

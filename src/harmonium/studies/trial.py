@@ -27,7 +27,7 @@ from harmonium.environment import describe_environment
 from harmonium.jit import one_blas_thread
 from harmonium.problems import PROBLEMS, AnyProblem
 from harmonium.runs import Result, Runner, Stop, run
-from harmonium.runs.trace import to_columns
+from harmonium.runs.record import to_columns
 from harmonium.search import ALGORITHMS, Algorithm
 from harmonium.specs import SpecError, from_dict, importable
 from harmonium.studies.learning import MAX_MAP_LENGTH, Learned, Learning, why_not_scorable

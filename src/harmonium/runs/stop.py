@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from harmonium.runs.tally import Tally
+from harmonium.runs.record import Record
 from harmonium.search import Algorithm, Status
 from harmonium.specs import Spec
 
@@ -127,10 +127,10 @@ class Stop(Spec):
         return any(limit is not None for limit in limits)
 
     def check_budget(
-        self, tally: Tally, calls: int, cpu_seconds: float, seconds: float
+        self, record: Record, calls: int, cpu_seconds: float, seconds: float
     ) -> Reason | None:
         """Return the budget that is spent, or none."""
-        if self.max_evaluations is not None and tally.evaluations >= self.max_evaluations:
+        if self.max_evaluations is not None and record.evaluations >= self.max_evaluations:
             return "evaluations"
         if self.max_calls is not None and calls >= self.max_calls:
             return "calls"
@@ -140,7 +140,7 @@ class Stop(Spec):
             return "time"
         return None
 
-    def check_progress(self, tally: Tally, status: Status, length: int) -> Reason | None:
+    def check_progress(self, record: Record, status: Status, length: int) -> Reason | None:
         """Return why a search should end that makes no progress, or none.
 
         Called when all rows of a batch are told.
@@ -151,14 +151,14 @@ class Stop(Spec):
         if generation is not None:
             if self.max_generations is not None and generation >= self.max_generations:
                 return "generations"
-            idle = generation - tally.last_improved_generation
+            idle = generation - record.last_improved_generation
             if self.patience is not None and idle >= self.patience:
                 return "patience"
         if self.confirmations is not None and status.confirmations >= self.confirmations:
             return "confirmed"
         if self.stagnation is not None:
-            idle = tally.evaluations - tally.best_found_at
-            needed = max(tally.best_found_at, _MIN_EVALUATIONS_PER_BIT * length)
+            idle = record.evaluations - record.best_found_at
+            needed = max(record.best_found_at, _MIN_EVALUATIONS_PER_BIT * length)
             if idle >= self.stagnation * needed:
                 return "stagnation"
         return None

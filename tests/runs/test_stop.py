@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from harmonium import EDA, UMDA, Status, Stop
-from harmonium.runs import stopping
-from harmonium.runs.stopping import (
+from harmonium.runs import stop as stopping
+from harmonium.runs.record import Record
+from harmonium.runs.stop import (
     MESSAGES,
     MIN_CONFIRMATIONS,
     OWN_ENDS,
@@ -16,7 +17,6 @@ from harmonium.runs.stopping import (
     default_stop,
     is_solved,
 )
-from harmonium.runs.tally import Tally
 from harmonium.specs import SpecError
 from tests.search.one_plus_one import OnePlusOne
 
@@ -36,7 +36,7 @@ def check(
     **status: Any,
 ) -> Reason | None:
     """Return why rules end a run whose batch is complete, progress before budgets."""
-    tally = Tally(evaluations, None, 3.0, best_found_at, None, improved)
+    tally = Record(evaluations, None, 3.0, best_found_at, None, improved)
     rules = Stop(**NEVER | stop)
     reason = rules.check_progress(tally, Status(**status), LENGTH)
     return reason or rules.check_budget(tally, calls, cpu_seconds, seconds)

@@ -1,0 +1,822 @@
+"""Evaluation of rows: of a problem, or of the user's function, here or on an executor, cached.
+
+`Evaluator.evaluate` is a stream: it yields which rows have arrived, and what is told of them. When
+the time is up, at Ctrl-C and when the function fails, what has arrived was yielded before.
+"""
+
+import math
+import os
+import sys
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from pickle import PicklingError
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harmonium.arrays import (
+    Bits,
+    Fitness,
+    Row,
+    Told,
+    check_fitness,
+    format_bits,
+    merit,
+    tell_values,
+)
+from harmonium.clock import TimeUp, now
+from harmonium.problems import Problem, name_problem, read_bound
+from harmonium.runs.result import Result
+from harmonium.runs.stop import is_solved
+from harmonium.space import Feasible, Space
+from harmonium.space.codec import Variables
+from harmonium.system import is_interrupt, warn
+from harmonium.text import one_line
+
+Function = Callable[[Any], Any]
+OnError = Literal["raise", "worst"]
+Places = slice | NDArray[np.intp]
+"""Which of the rows have arrived."""
+
+ALL: Final = slice(None)
+
+MAX_FIRST_FAILURES: Final = 32
+"""Rows that may fail before the first value; then the function is taken to fail always."""
+
+MAX_FIRST_INFEASIBLE: Final = 10_000
+"""Rows that may be infeasible before the first value; then no row is taken to be feasible."""
+
+MAX_CACHE_BYTES = 150_000_000
+
+CACHE_ENTRY_BYTES: Final = 180
+"""Memory that Python needs for an entry of a dictionary, its key and its value."""
+
+MAX_BITS_PER_CALL: Final = 8_000_000
+"""Maximum number of bits per batch call; temporaries of the function are far larger."""
+
+CHUNK_SECONDS: Final = 0.01
+"""Time of the rows that are evaluated between two looks at failures and Ctrl-C."""
+
+CHUNKS_PER_WORKER: Final = 4
+
+LOOK_SECONDS = 0.2
+"""Longest single wait for an answer of an executor: Ctrl-C just before it is noticed after it."""
+
+WORST_HINT: Final = 'pass on_error="worst" to continue'
+BATCH_HINT: Final = "pass batch=True if the function takes all rows at once"
+RETURN_HINT: Final = "is there a `return`?"
+PROCESS_HINT: Final = (
+    "for processes the function must be importable, not a lambda, and must not end the process"
+)
+
+
+class EvaluationError(ValueError):
+    """A function raised an error or returned no finite number.
+
+    Parameters
+    ----------
+    reason : str
+        What happened, and what was expected.
+    hint : str
+        What to do about it; empty if nothing.
+
+    Examples
+    --------
+    >>> import harmonium as hm
+    >>> try:
+    ...     hm.maximize(lambda bits: 1 / int(bits.sum()), 4, seed=1)
+    ... except hm.EvaluationError as error:
+    ...     print(error.x, error.result is not None)
+    [0 0 0 0] True
+    """
+
+    x: Row | None = None
+    """The row that failed; none if it is not known."""
+    result: Result | None = None
+    """The best found so far; none before the first value."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(f"{reason}; {hint}" if hint else reason)
+        self.reason, self.hint = reason, hint
+
+
+class Evaluator(ABC):
+    """Gives the fitness of rows, which is maximised, and counts the calls that it makes."""
+
+    name: str
+    """What is evaluated, in words."""
+    sign: float = 1.0
+    """-1 to minimise: the factor between values and fitness."""
+    target: float | None = None
+    """The optimum, or a value to reach, as a fitness."""
+    bound: float | None = None
+    """A fitness that no row exceeds; the optimum, if a row reaches it."""
+    calls: int = 0
+    """Rows handed to the function."""
+    failures: int = 0
+    """Rows for which the function raised or returned no finite number."""
+    infeasible: int = 0
+    """Rows that were not evaluated because they are not feasible."""
+    variables: Variables | None = None
+    """What the bits stand for; none if they are bits."""
+    deadline: float = math.inf
+    """Time, as `clock.now` tells it, after which no row is evaluated."""
+    known: int = 0
+    """Number of different rows whose value is known; 0 if that is not tracked."""
+
+    @abstractmethod
+    def evaluate(self, rows: Bits) -> Iterator[tuple[Places, Told]]:
+        """Yield which of the rows have arrived, and what is told of them; in order if possible.
+
+        Raises
+        ------
+        TimeUp
+            If the deadline has passed before all rows were evaluated.
+        EvaluationError
+            If the function or the executor fails.
+        """
+
+    def find_goal(self, fitness: float) -> float | None:
+        """Return the target, or else the bound if this fitness reaches it."""
+        if self.target is None and is_solved(fitness, self.bound):
+            return self.bound
+        return self.target
+
+    def count_affordable(self, rows: Bits, calls: int) -> int:
+        """Return how many of these rows, from the first on, need at most so many calls."""
+        return min(len(rows), calls)
+
+    def count_within(self, seconds: float) -> int:
+        """Return how many rows can be evaluated in this time; batches of problems are not cut."""
+        return sys.maxsize
+
+    def nothing_error(self, max_seconds: float | None = None) -> EvaluationError:
+        """Return the error that no row has a value, in this time if it was limited."""
+        return EvaluationError("no row has a value")
+
+
+class ProblemEvaluator(Evaluator):
+    """Evaluates a problem, all rows at once, every row anew."""
+
+    def __init__(self, problem: Problem) -> None:
+        optimum = problem.optimum  # may itself be a search
+        self.problem = problem
+        self.name = name_problem(problem)
+        self.target = None if optimum is None else float(optimum)
+        self.bound = read_bound(problem)
+
+    def evaluate(self, rows: Bits) -> Iterator[tuple[Places, Told]]:
+        """Yield the fitness of all rows; raise if one exceeds the optimum."""
+        fitness = check_fitness(self.problem(rows.copy()), len(rows))  # it may change its copy
+        self.calls += len(rows)
+        if self.target is not None:
+            best = float(fitness.max())
+            if best > self.target and not is_solved(self.target, best):
+                raise ValueError(
+                    f"fitness {best:.12g} exceeds the optimum {self.target:.12g}, the largest "
+                    "possible fitness; correct problem.optimum"
+                )
+        yield ALL, tell_values(fitness)
+
+
+class Cache:
+    """The fitness of rows seen before, by packed bits: NaN if it failed, -inf if infeasible."""
+
+    def __init__(self, length: int) -> None:
+        self.values: dict[bytes, float] = {}
+        self._room = max(1000, MAX_CACHE_BYTES // (length // 8 + CACHE_ENTRY_BYTES))
+
+    def put(self, key: bytes, value: float) -> None:
+        """Add a row; drop the oldest if there are too many."""
+        self.values[key] = value
+        if len(self.values) > self._room:
+            self._drop_surplus()
+
+    def update(self, keys: Iterable[bytes], values: Iterable[float]) -> None:
+        """Add rows; drop the oldest if there are too many."""
+        self.values.update(zip(keys, values, strict=True))
+        if len(self.values) > self._room:
+            self._drop_surplus()
+
+    def _drop_surplus(self) -> None:
+        """Drop many at once: finding the first entry passes over all deleted ones."""
+        surplus = len(self.values) - self._room
+        for key in list(islice(self.values, surplus + self._room // 16)):
+            del self.values[key]
+
+
+def make_keys(rows: Bits) -> list[bytes]:
+    """Return the key of each row."""
+    packed = np.packbits(rows, axis=1)
+    width, whole = packed.shape[1], packed.tobytes()
+    return [whole[start : start + width] for start in range(0, len(whole), width)]
+
+
+class FunctionEvaluator(Evaluator):
+    """Evaluates a function of the user.
+
+    Parameters
+    ----------
+    function : callable
+        Takes one row of integers; with `batch` all rows, (rows, length) of uint8.
+    length : int
+        Number of bits.
+    batch : bool
+        Whether the function takes all rows at once.
+    sign : float
+        -1 to minimise.
+    cached : bool
+        Whether rows seen before are served from a cache.
+    on_error : "raise" or "worst"
+        Whether a failed row raises, or counts as the worst.
+    executor : concurrent.futures.Executor, optional
+        Where rows are evaluated; by default here.
+    variables : Variables, optional
+        What the bits stand for, if the function takes a dict of values.
+    feasible : callable, optional
+        Takes a row and returns whether the function may be called for it.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        length: int,
+        *,
+        batch: bool = False,
+        sign: float = 1.0,
+        cached: bool = True,
+        on_error: OnError = "raise",
+        executor: Executor | None = None,
+        variables: Variables | None = None,
+        feasible: Feasible | None = None,
+    ) -> None:
+        self.function = function if variables is None else variables.wrap(function, batch)
+        self.batch, self.sign, self.cached, self.on_error = batch, sign, cached, on_error
+        self.executor, self.variables, self.feasible = executor, variables, feasible
+        self.bound = read_bound(function) if sign > 0 else None
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.cache = Cache(length)
+        self.answered = False
+        """Whether the function has returned a finite number."""
+        self._calls, self._seconds, self._elapsed = 0, 0.0, 0.0
+        """Calls in this process, their time inside the function, and the time waiting for them."""
+        self._judged = executor is None
+        self._last_failure = ""
+
+    @property
+    def known(self) -> int:  # type: ignore[override]
+        """Number of different rows whose value is known."""
+        return len(self.cache.values)
+
+    def evaluate(self, rows: Bits) -> Iterator[tuple[Places, Told]]:
+        """Yield which of the rows have arrived, and what is told of them; in order if possible."""
+        if not self.answered:
+            self._check_hopeless()
+        if len(rows) == 1 and self.executor is None and self.feasible is None:
+            yield ALL, tell_values(self._evaluate_row(rows))
+        elif not self.cached:
+            for places, fitness in self._compute(rows):
+                yield places, self._tell(fitness)
+        else:
+            yield from self._look_up(rows)
+
+    def _tell(self, fitness: Fitness) -> Told:
+        """Return what is told of rows: NaN is a failure, -inf an infeasible row."""
+        if self.feasible is None:
+            return tell_values(fitness)
+        return Told(fitness[:, None], np.where(fitness == -np.inf, np.inf, 0.0), np.isnan(fitness))
+
+    def _evaluate_row(self, rows: Bits) -> Fitness:
+        """Return the fitness of one row, without the cost of a batch."""
+        key = np.packbits(rows).tobytes() if self.cached else b""
+        value = self.cache.values.get(key)
+        if value is None:
+            started = now()
+            if started >= self.deadline and self.calls:
+                raise TimeUp
+            if self.batch:
+                answer = call_batch(self.function, rows)[0]
+            else:
+                answer = call_row(self.function, rows[0].astype(np.int64))
+            elapsed = now() - started
+            self._note_calls(1, elapsed, elapsed)
+            if type(answer) is float and math.isfinite(answer):
+                value, self.answered = answer * self.sign, True
+            else:
+                value = self._read(answer, rows[0], 0, 1) * self.sign
+            if self.cached:
+                self.cache.put(key, value)
+        return np.array([value])
+
+    def _look_up(self, rows: Bits) -> Iterator[tuple[Places, Told]]:
+        """Yield rows from the cache, and call the function once for each different new one.
+
+        Known rows after the last that was evaluated are not yielded: with the same order of rows,
+        counts are those of an undisturbed run.
+        """
+        keys, known = make_keys(rows), self.cache.values
+        numbers: dict[bytes, int] = {}
+        for key in keys:
+            if key not in known:
+                numbers.setdefault(key, len(numbers))
+        source = np.array([numbers.get(key, -1) for key in keys])
+        fitness = np.array([known.get(key, np.nan) for key in keys])
+        if not numbers:
+            yield ALL, self._tell(fitness)
+            return
+        new = list(numbers)
+        _, first = np.unique(source, return_index=True)
+        places = first[-len(new) :]  # -1, the known ones, comes first if it is there
+        values, done = np.empty(len(new)), 0
+        for part, arrived in self._compute(rows[places], places, len(rows)):
+            values[part] = arrived
+            chosen = new[part] if isinstance(part, slice) else [new[one] for one in part]
+            self.cache.update(chosen, arrived.tolist())
+            if not isinstance(part, slice):
+                yield places[part], self._tell(arrived)
+                continue
+            end = len(rows) if part.stop == len(new) else int(places[part.stop])
+            fresh = source[done:end]
+            piece = np.where(fresh >= 0, values[fresh], fitness[done:end])
+            yield (ALL if end - done == len(rows) else slice(done, end)), self._tell(piece)
+            done = end
+
+    def _compute(
+        self, rows: Bits, places: NDArray[np.intp] | None = None, of: int = 0
+    ) -> Iterator[tuple[Places, Fitness]]:
+        """Yield the fitness of rows by calling the function, -inf for infeasible ones.
+
+        `places` are the rows' numbers among `of` asked rows, for errors.
+        """
+        waiting = now()
+        if waiting >= self.deadline and self.calls:
+            raise TimeUp
+        places, of = (np.arange(len(rows)), len(rows)) if places is None else (places, of)
+        calls, seconds, elapsed = self.calls, self._seconds, self._elapsed
+        for part, allowed, spent, answers in self._call(rows):
+            self._note_calls(len(answers), spent, now() - waiting)
+            fitness, error = self._read_all(answers, allowed, rows[part], places[part], of)
+            if len(fitness):
+                end = part.start + len(fitness) if isinstance(part, slice) else 0
+                yield (slice(part.start, end) if isinstance(part, slice) else part), fitness
+            if error is not None:
+                raise error
+            waiting = now()
+        if not self._judged:
+            cost = (self._elapsed - elapsed, self._seconds - seconds, self.calls - calls)
+            self._judged = warn_of_overhead(*cost)
+
+    def _note_calls(self, calls: int, seconds: float, elapsed: float) -> None:
+        self.calls += calls
+        self._calls += calls
+        self._seconds += seconds
+        self._elapsed += elapsed
+
+    def _call(self, rows: Bits) -> Iterator["_Answers"]:
+        """Yield chunks of rows, which of them are feasible, the seconds they took, and answers."""
+        chunks = Chunks(len(rows), self._count_chunks(rows))
+        if self.executor is not None:
+            yield from self._call_elsewhere(self.executor, rows, chunks)
+            return
+        for number in range(chunks.count):
+            part = chunks[number]
+            if number and now() >= self.deadline:
+                raise TimeUp
+            allowed, checking = self._check_feasible(rows[part])
+            called = rows[part] if allowed is None else rows[part][allowed]
+            seconds, answers = call_rows(
+                self.function, called, self.batch, self.on_error == "worst", self.deadline
+            )
+            yield part, allowed, checking + seconds, answers
+            if len(answers) < len(called):
+                raise TimeUp
+
+    def _count_chunks(self, rows: Bits) -> int:
+        """Return in how many chunks rows are evaluated.
+
+        Chunks of single rows are short, so that little is lost when one fails, at Ctrl-C and when
+        the time is up; the chunks of an executor only if time is limited.
+        """
+        chunks = -(-rows.size // MAX_BITS_PER_CALL)
+        if self.executor is not None:
+            chunks = max(chunks, CHUNKS_PER_WORKER * count_workers(self.executor))
+        if not self.batch and (self.executor is None or self.deadline < math.inf):
+            pace = self._calls / self._seconds if self._seconds else 0.0
+            chunks = max(chunks, len(rows) // max(1, int(CHUNK_SECONDS * pace)))
+        return min(len(rows), chunks)
+
+    def _call_elsewhere(
+        self, executor: Executor, rows: Bits, chunks: "Chunks"
+    ) -> Iterator["_Answers"]:
+        """Yield the chunks that an executor has evaluated, in order.
+
+        When the time is up or at Ctrl-C, those that have arrived are yielded and the others are
+        dropped.
+        """
+        sent: list[_Sent] = []
+        taken = 0
+        try:
+            self._send(executor, rows, chunks, sent)
+            while taken < len(sent) and self._arrives(sent[taken][1]):
+                taken += 1
+                allowed, future = sent[taken - 1]
+                yield chunks[taken - 1], allowed, *future.result()
+            if taken < chunks.count:
+                raise TimeUp  # noqa: TRY301  # handled like Ctrl-C
+        except (TimeUp, KeyboardInterrupt):
+            for number, (allowed, future) in list(enumerate(sent))[taken:]:
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    yield np.arange(len(rows))[chunks[number]], allowed, *future.result()
+            raise
+        except EvaluationError:
+            raise
+        except Exception as error:  # the function's own are part of the answer
+            lost = isinstance(error, PicklingError | AttributeError | TypeError | BrokenExecutor)
+            raise EvaluationError(
+                f"the executor failed: {type(error).__name__}: {one_line(str(error))}",
+                PROCESS_HINT if lost else "",
+            ) from error
+        finally:
+            for _, future in sent:
+                future.cancel()
+
+    def _send(self, executor: Executor, rows: Bits, chunks: "Chunks", sent: list["_Sent"]) -> None:
+        """Send chunks to an executor until the time is up, and list them in `sent`."""
+        for number in range(chunks.count):
+            if sent and now() >= self.deadline:
+                return
+            chunk = rows[chunks[number]]
+            allowed, _ = self._check_feasible(chunk)
+            chunk = chunk if allowed is None else chunk[allowed]
+            call = (self.function, chunk, self.batch, self.on_error == "worst")
+            sent.append((allowed, executor.submit(call_rows, *call)))
+
+    def _arrives(self, future: "Future[Any]") -> bool:
+        """Wait for an answer; return whether it arrives before the deadline."""
+        while not future.done():
+            left = min(LOOK_SECONDS, self.deadline - now())
+            if left <= 0:
+                return False
+            wait([future], left)
+        return True
+
+    def _check_feasible(self, rows: Bits) -> tuple[NDArray[np.bool_] | None, float]:
+        """Return which rows are feasible, none if all may be called, and the time it took."""
+        if self.feasible is None:
+            return None, 0.0
+        started = now()
+        allowed = np.zeros(len(rows), np.bool_)
+        for place, row in enumerate(rows):
+            if place and now() >= self.deadline:
+                raise TimeUp
+            allowed[place] = self.feasible(row)
+        self.infeasible += len(rows) - int(allowed.sum())
+        return allowed, now() - started
+
+    def _read_all(
+        self,
+        answers: Any,
+        allowed: NDArray[np.bool_] | None,
+        rows: Bits,
+        places: NDArray[np.intp],
+        of: int,
+    ) -> tuple[Fitness, EvaluationError | None]:
+        """Return the fitness of rows up to the first that was not evaluated, or ends the search."""
+        called = np.arange(len(rows)) if allowed is None else np.flatnonzero(allowed)
+        fitness, error = np.full(len(rows), -np.inf), None
+        plain = read_numbers(answers)
+        if plain is not None and len(plain):
+            fitness[called[: len(plain)]] = plain * self.sign
+            self.answered = True
+        done = len(answers)
+        for number, value in enumerate(answers if plain is None else ()):
+            place = called[number]
+            try:
+                fitness[place] = self._read(value, rows[place], int(places[place]), of) * self.sign
+            except EvaluationError as failure:
+                done, error = number, failure
+                break
+        return fitness[: called[done] if done < len(called) else len(rows)], error
+
+    def _read(self, value: Any, row: Bits, place: int, of: int) -> float:
+        """Return a value as a float; NaN for a failure, where failures are allowed."""
+        number, wrong = read_number(value)
+        if not wrong:
+            self.answered = True
+            return number
+        self._last_failure = wrong
+        if self.on_error == "worst":
+            self.failures += 1
+            return np.nan
+        failure = value if isinstance(value, Failure) else Failure(wrong)
+        where = "" if failure.whole else f" (row {place} of {of}, {self._describe(row)})"
+        works = self.answered or self.batch or self.variables is not None
+        hint = WORST_HINT if works else BATCH_HINT
+        hint = RETURN_HINT if wrong == "returned None" and not self.answered else hint
+        error = EvaluationError(f"the function {wrong}{where}; {failure.expected}", hint)
+        if not failure.whole:
+            error.x = row.astype(np.int64)
+        error.__cause__ = failure.error
+        if failure.error is None and failure.trace:
+            error.add_note(failure.trace)
+        raise error
+
+    def _describe(self, row: Bits) -> str:
+        return describe_bits(row) if self.variables is None else self.variables.describe(row)
+
+    def _check_hopeless(self) -> None:
+        """Raise if so many rows have no value that none is expected to have one."""
+        if self.failures >= MAX_FIRST_FAILURES or self.infeasible >= MAX_FIRST_INFEASIBLE:
+            raise self.nothing_error()
+
+    def nothing_error(self, max_seconds: float | None = None) -> EvaluationError:
+        """Return the error that no row has a value, in this time if it was limited."""
+        if self.failures:
+            return EvaluationError(
+                f"the function failed for all of the first {self.failures} rows; for the last it "
+                f"{self._last_failure}; expected a finite number for some"
+            )
+        advice = "if feasible rows are rare, subtract a penalty in the function instead"
+        if self.infeasible and max_seconds is None:
+            return EvaluationError(
+                f"feasible returned False for all of the first {self.infeasible:,} rows; expected "
+                f"True for some; {advice}"
+            )
+        if self.feasible is not None:
+            return EvaluationError(
+                f"max_seconds is {max_seconds:g}, and no feasible row was found and evaluated in "
+                "this time",
+                f"allow more; {advice}",
+            )
+        return EvaluationError(
+            f"max_seconds is {max_seconds:g}, and no value arrived in this time",
+            "allow at least the time of the first rows and one evaluation",
+        )
+
+    def count_affordable(self, rows: Bits, calls: int) -> int:
+        """Return how many of these rows, from the first on, need at most so many calls."""
+        if not self.cached or len(rows) <= calls:
+            return min(len(rows), calls)
+        new: set[bytes] = set()
+        for number, row in enumerate(rows):
+            key = np.packbits(row).tobytes()
+            if key not in self.cache.values:
+                new.add(key)
+            if len(new) > calls:
+                return number
+        return len(rows)
+
+    def count_within(self, seconds: float) -> int:
+        """Return how many rows a batch call should have that ends in this time, at least one.
+
+        Functions of one row need no limit: the clock is read between two rows.
+        """
+        if not self.batch:
+            return sys.maxsize
+        if not self._calls:
+            return 1
+        return max(1, int(seconds * self._calls / self._elapsed)) if self._elapsed else sys.maxsize
+
+    def try_once(self, row: Bits) -> tuple[float, str]:
+        """Return the value of a row without counting the call, and what is wrong with it."""
+        [(_, _, _, answers)] = self._call(row[None])
+        return read_number(answers[0])
+
+
+_Sent = tuple[NDArray[np.bool_] | None, "Future[tuple[float, Any]]"]
+"""Which rows of a chunk are feasible, and what an executor returns for these."""
+
+_Answers = tuple[Places, NDArray[np.bool_] | None, float, Any]
+"""Which rows a chunk has, which of them are feasible, the time in seconds, and the answers."""
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Rows in chunks of nearly the same size; there may be millions, made when needed."""
+
+    rows: int
+    count: int
+
+    def __getitem__(self, number: int) -> slice:
+        """Return which rows a chunk has."""
+        return slice(self.rows * number // self.count, self.rows * (number + 1) // self.count)
+
+
+def gather(
+    evaluator: Evaluator, rows: Bits
+) -> tuple[NDArray[np.intp], Fitness, BaseException | None]:
+    """Evaluate rows; return which have arrived, their fitness, and what has ended it early.
+
+    The fitness of a row that failed or is not feasible is NaN.
+    """
+    places, parts, error = [np.empty(0, np.intp)], [np.empty(0)], None
+    try:
+        for part, told in evaluator.evaluate(rows):
+            places.append(np.arange(len(rows))[part])
+            parts.append(merit(told))
+    except (TimeUp, KeyboardInterrupt, EvaluationError) as early:
+        error = early
+    fitness = np.concatenate(parts)
+    fitness[fitness == -np.inf] = np.nan
+    return np.concatenate(places), fitness, error
+
+
+def count_workers(executor: Executor) -> int:
+    """Return how many calls an executor carries out side by side, as far as it tells."""
+    known = getattr(executor, "_max_workers", None)
+    client: Any = getattr(executor, "_client", None)  # of Dask
+    if not known and hasattr(client, "nthreads"):
+        known = sum(client.nthreads().values())
+    return known or os.cpu_count() or 1
+
+
+def warn_of_overhead(elapsed: float, spent: float, rows: int) -> bool:
+    """Warn if sending rows to an executor took longer than evaluating them; return whether."""
+    if rows < 50 or elapsed < 1.5 * spent:
+        return False
+    warn(
+        f"an evaluation takes {spent / rows * 1e6:.0f} µs, but {elapsed / rows * 1e6:.0f} µs "
+        "through the executor; without it the search would be faster"
+    )
+    return True
+
+
+# Calls of the function, and reading what it returns: a number, or a failure.
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong instead of a value."""
+
+    words: str
+    trace: str = ""
+    expected: str = "expected a finite number"
+    whole: bool = False
+    """Whether a call for several rows failed as a whole."""
+    error: BaseException | None = None
+    """Not sent between processes: not every exception can be."""
+
+
+def call_rows(
+    function: Function, rows: Bits, batch: bool, split: bool, deadline: float | None = None
+) -> tuple[float, Any]:
+    """Call a function for rows; return the seconds it took, and its values or failures.
+
+    No call is begun after the deadline but the first; values of rows that are left are missing.
+    Without one, as on executors, failures can be sent between processes. Of one row the function
+    gets integers, which can be subtracted and multiplied at will. With `split` a batch that raises
+    is halved until those rows are found that do it.
+    """
+    started, end = now(), math.inf if deadline is None else deadline
+    answers: Any = []
+    if not batch:
+        for row in rows.astype(np.int64):
+            answers.append(call_row(function, row))
+            if end < math.inf and now() >= end:
+                break
+    elif len(rows):
+        answers = call_batch(function, rows, split, end)
+    if deadline is None and isinstance(answers, list):
+        answers = [replace(a, error=None) if isinstance(a, Failure) else a for a in answers]
+    return now() - started, answers
+
+
+def call_row(function: Function, row: Row) -> Any:
+    """Call a function for one row; return its value, or a failure."""
+    try:
+        return function(row)
+    except BaseException as error:  # noqa: BLE001  # the user's: part of the answer
+        return _make_failure(error)
+
+
+def call_batch(
+    function: Function, rows: Bits, split: bool = False, deadline: float = math.inf
+) -> Any:
+    """Call a function for all rows at once; return its values, or a failure for each row."""
+    count = len(rows)
+    expected = f"expected ({count},), one number a row"
+    try:
+        answers = np.asarray(function(rows.copy()))
+    except BaseException as error:  # noqa: BLE001  # the user's: part of the answer
+        failure = _make_failure(error)
+        if split and count > 1:
+            parts: list[Any] = []
+            for half in (rows[: count // 2], rows[count // 2 :]):
+                if deadline < math.inf and now() >= deadline:
+                    break
+                parts += list(call_batch(function, half, split, deadline))
+            return parts
+        if count > 1:
+            failure = replace(failure, words=f"{failure.words} for {count} rows", whole=True)
+        return [failure] * count
+    if answers.shape == () and answers.item() is None:
+        return [Failure("returned None", "", expected, whole=True)] * count
+    if answers.shape not in ((count,), (count, 1)):
+        words = f"returned an array of shape {answers.shape} for {count} rows"
+        return [Failure(words, "", expected, whole=True)] * count
+    return answers.reshape(count)
+
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+def _make_failure(error: BaseException) -> Failure:
+    """Return an exception as a failure, with the line of the user's file that raised it."""
+    if is_interrupt(error):
+        raise KeyboardInterrupt
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    ours = last.filename.startswith((_PACKAGE, "<"))
+    where = "" if ours else f", {Path(last.filename).name} line {last.lineno}"
+    words = f"raised {type(error).__name__}: {one_line(str(error))}{where}"
+    return Failure(words, traceback.format_exc(), error=error)
+
+
+_WRAPPED = 2**63
+"""Unsigned numbers from here on are negative ones that wrapped around."""
+
+
+def read_numbers(answers: Any) -> Fitness | None:
+    """Return the answers for all rows as floats; none where one of them needs a closer look."""
+    plain = isinstance(answers, np.ndarray) or all(
+        isinstance(answer, float | int | np.floating | np.signedinteger) for answer in answers
+    )
+    array = np.asarray(answers) if plain else np.empty(0, object)
+    if array.dtype.kind not in "biuf" or (array.dtype == np.uint64 and (array >= _WRAPPED).any()):
+        return None
+    numbers = array.astype(np.float64)
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def read_number(value: Any) -> tuple[float, str]:
+    """Return a value as a float, and what is wrong with it."""
+    if isinstance(value, Failure):
+        return np.nan, value.words
+    if isinstance(value, np.ndarray) and value.size != 1:
+        return np.nan, f"returned an array of shape {value.shape}"
+    if isinstance(value, np.ndarray):
+        value = value.reshape(-1)[0]
+    if isinstance(value, np.uint64) and value >= _WRAPPED:
+        signed = "bits are unsigned; write bits.astype(int)"
+        return np.nan, f"returned {value}, a negative number that wrapped around ({signed})"
+    try:
+        readable = not isinstance(value, str | bytes | complex)  # `float` would read or cut them
+        number = float(value) if readable else np.nan
+    except (TypeError, ValueError, OverflowError):
+        number = np.nan
+    if math.isfinite(number):
+        return number, ""
+    text = one_line(str(value) if isinstance(value, float | np.floating) else repr(value))
+    return number, f"returned {text if len(text) <= 100 else f'{text[:100]}…'}"
+
+
+# Which rows are feasible, as the user's function says.
+
+
+def read_feasible(
+    feasible: Callable[[Any], object] | None, variables: Variables | None
+) -> Feasible | None:
+    """Return a function of a row that calls the user's, with a dict if there are variables."""
+    if feasible is None:
+        return None
+    named = feasible if variables is None else variables.wrap(feasible)
+
+    def accepts(row: Bits) -> bool:
+        answer = call_row(named, row.astype(np.int64))
+        words, cause = "", None
+        if isinstance(answer, Failure):
+            words, cause = answer.words, answer.error
+        elif not isinstance(answer, bool | np.bool_ | int | np.integer):
+            words = f"returned a {type(answer).__name__}"
+        if words:
+            what = describe_bits(row) if variables is None else variables.describe(row)
+            raise EvaluationError(f"feasible {words} ({what}); expected True or False") from cause
+        return bool(answer)
+
+    return accepts
+
+
+def check_feasible(initial: Bits, space: Space, max_seconds: float | None) -> float:
+    """Raise if a known solution is not feasible; return the time that it took to check them.
+
+    At the time limit it ends: the others will not be evaluated.
+    """
+    started = now()
+    for number, row in enumerate(initial if space.feasible else ()):
+        if not space.accepts(row):
+            raise ValueError(f"solution {number} of initial is not feasible; leave it out")
+        if max_seconds is not None and now() - started >= max_seconds:
+            break
+    return now() - started
+
+
+def describe_bits(row: Bits) -> str:
+    """Return a row in words, shortened if it is long."""
+    if len(row) <= 100:
+        return f"the bits {format_bits(row)}"
+    return f"the bits {format_bits(row[:60])}… ({len(row):,}; error.x has them all)"
