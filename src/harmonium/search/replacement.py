@@ -141,7 +141,8 @@ def _replace_nearest(
     for row in range(new_fitness.size):
         nearest = -1
         least = np.uint64(0xFFFFFFFFFFFFFFFF)
-        for member in windows[row]:
+        for place in range(windows.shape[1]):
+            member = windows[row, place]
             distance = np.uint64(0)
             for word in range(packed.shape[1]):
                 distance += count_ones(packed[member, word] ^ new_packed[row, word])
@@ -150,8 +151,11 @@ def _replace_nearest(
                 nearest = member
         if new_fitness[row] > fitness[nearest]:
             fitness[nearest] = new_fitness[row]
-            packed[nearest] = new_packed[row]
-            bits[nearest] = new_bits[row]
+            # Loops, since Numba takes a second longer to compile an assignment of rows.
+            for word in range(packed.shape[1]):
+                packed[nearest, word] = new_packed[row, word]
+            for bit in range(bits.shape[1]):
+                bits[nearest, bit] = new_bits[row, bit]
             entered[row] = True
     return entered
 
