@@ -78,7 +78,7 @@ def find_total_ratio_interval(tops: Values, bottoms: Values) -> Interval:
     Evaluations of four runs, and whether they were solved: 1000 evaluations for 3 solved runs.
 
     >>> import numpy as np
-    >>> from harmonium.studies.intervals import find_total_ratio_interval
+    >>> from harmonium.analysis.statistics import find_total_ratio_interval
     >>> evaluations, solved = np.array([100.0, 300, 200, 400]), np.array([1.0, 1, 1, 0])
     >>> low, high = find_total_ratio_interval(evaluations, solved)
     >>> round(low), round(high)
@@ -159,7 +159,7 @@ def find_p_value(first: Values, second: Values) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from harmonium.studies.comparisons import find_p_value
+    >>> from harmonium.analysis.statistics import find_p_value
     >>> find_p_value(np.arange(6.0), np.arange(6.0) + 1)  # 2 of 2⁶ ways
     0.03125
     """
@@ -182,7 +182,7 @@ def correct_holm(p_values: Sequence[float]) -> Values:
 
     Examples
     --------
-    >>> from harmonium.studies.comparisons import correct_holm
+    >>> from harmonium.analysis.statistics import correct_holm
     >>> correct_holm([0.03, 0.01, 0.04]).tolist()
     [0.06, 0.03, 0.06]
     """
@@ -202,7 +202,7 @@ def measure_a12(first: Values, second: Values) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from harmonium.studies.comparisons import measure_a12
+    >>> from harmonium.analysis.statistics import measure_a12
     >>> measure_a12(np.array([1.0, 2.0]), np.array([2.0, 3.0]))  # 3 of 4 pairs, 1 equal
     0.875
     """
