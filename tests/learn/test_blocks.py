@@ -53,14 +53,6 @@ def test_blocks_of_traps_are_found(distance: int | None, seed: int) -> None:
     assert list_blocks(blocks) == list(trap.structure)
 
 
-def test_row_becomes_better_with_every_exception_that_improves_it() -> None:
-    trap = hm.Trap(length=40, order=4)
-    blocks = start_blocks(trap, np.zeros(40, np.uint8))
-    search(trap, blocks)
-    assert blocks.row.reshape(-1, 4).all(axis=1).sum() >= 9  # the last four bits are not waited for
-    assert blocks.value >= 39
-
-
 def test_function_is_the_sum_of_all_tables() -> None:
     def function(rows: Bits) -> Fitness:
         return np.asarray(rows @ np.arange(10.0) - 3 * all_ones(0, 2)(rows) + all_ones(1, 3)(rows))

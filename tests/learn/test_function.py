@@ -9,7 +9,7 @@ from harmonium import Polynomial
 from harmonium.learn import solve
 from harmonium.learn.function import Tables, expand_table, sum_tables
 from harmonium.learn.observe import has_order_two, mix_groups
-from harmonium.learn.terms import TermFit, factorize, list_cliques, pack_terms
+from harmonium.learn.terms import TermFit, factorize, list_cliques
 from harmonium.state import decode, encode
 from tests.learn.functions import RING, SIZES, draw_tables, list_rows, list_values, make_function
 
@@ -77,16 +77,6 @@ def test_functions_of_too_many_terms_are_not_fitted() -> None:
 def test_table_is_expanded_to_terms() -> None:
     terms = expand_table((2, 5), np.array([1.0, 2.0, 3.0, 8.0]))
     assert terms == {(): 3.5, (5,): 1.5, (2,): 2.0, (2, 5): 1.0}
-
-
-def test_packed_terms_say_where_products_of_signs_are_negative() -> None:
-    rows = np.tile(list_rows(3), (9, 1))  # more than a word
-    words = pack_terms(rows, [(), (0,), (1,), (0, 1)])
-    signs = rows * 2.0 - 1
-    products = np.column_stack([np.ones(72), signs[:, 0], signs[:, 1], signs[:, 0] * signs[:, 1]])
-    negative = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
-    assert ((products < 0) == negative[:, :72].T).all()
-    assert not negative[:, 72:].any()
 
 
 def test_a_factor_times_itself_is_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,15 +30,6 @@ def run_scout(function: Function, most: int = 3000, seed: int = 1) -> Scout:
     return scout
 
 
-def test_columns_read_what_they_write() -> None:
-    columns, values = Columns(SPACE), list_values().astype(np.uint8)
-    assert columns.space.sizes.tolist() == SIZES
-    rows = columns.decode(values)
-    assert rows[-1].tolist() == [0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1]
-    assert len(np.unique(rows, axis=0)) == SPACE.solutions == len(values)
-    np.testing.assert_array_equal(columns.encode(rows), values)
-
-
 def test_function_is_learned_and_its_best_row_proven() -> None:
     tables = draw_tables()
     scout = run_scout(lambda rows: sum_tables(tables, rows))
