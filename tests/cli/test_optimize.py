@@ -204,6 +204,17 @@ def test_a_killed_search_is_continued(folder: Path) -> None:
     assert longer["calls"] == 200
 
 
+def test_a_resumed_program_keeps_its_time_limit(folder: Path) -> None:
+    script = "test -e slow && sleep 60 || echo $1 | tr -d 0 | wc -m"
+    (folder / "count").write_text(script, "utf-8")
+    program = ("--command", "sh count {bits}")
+    start = ("--length", "12", "--timeout", "5", "--max-calls", "20", "--checkpoint", "run.ckpt")
+    optimize(folder, *program, *start)
+    (folder / "slow").touch()
+    done = call_here("optimize", *program, "--resume", "run.ckpt", cwd=folder)
+    assert_refused(done, "sh took longer than 5 s")
+
+
 def test_another_function_is_refused_at_a_resume(folder: Path) -> None:
     optimize(folder, *DIFFERENCE, "--max-calls", "50", "--checkpoint", "run.ckpt")
     (folder / "other.py").write_text("def other(bits):\n    return -7\n", "utf-8")

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.clock import Phase
+from harmonium.runs.command import Command
 from harmonium.runs.evaluate import FunctionEvaluator, OnError, read_feasible
 from harmonium.runs.noise import NoisyRecord, NoisyRunner
 from harmonium.runs.record import Record
@@ -59,6 +60,7 @@ class SavedRun:
     sign: float
     target: float | None
     name: str
+    timeout: float | None
     calls: int
     failures: int
     infeasible: int
@@ -195,6 +197,7 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
         variables=None if evaluator.variables is None else evaluator.variables.to_plain(),
         feasible=space.feasible is not None,
         initial=runner.initial,
+        timeout=getattr(evaluator.function, "timeout", None),
         noise=runner.record.noisy,
         cache_keys=list(known),
         cache_values=np.fromiter(known.values(), np.float64, len(known)),
@@ -219,6 +222,8 @@ def _restore(
     if saved.feasible != (feasible is not None):
         did, pass_it = ("had", "pass it again") if saved.feasible else ("had no", "leave it out")
         raise CheckpointError(f"the search {did} `feasible`; {pass_it}")
+    if isinstance(function, Command) and function.timeout is None:
+        function = replace(function, timeout=saved.timeout)
     variables = None if saved.variables is None else read_plain(saved.variables)
     accepts = read_feasible(feasible, variables)
     evaluator = FunctionEvaluator(
