@@ -408,17 +408,16 @@ def _sample(
     key: np.uint64,
 ) -> None:
     n, count = columns.shape
-    places = np.empty(count, np.uint32)  # of the row's configuration in the table
+    places = np.empty(count, np.uint32)  # configuration of each row: its place in the table
     for number in range(n):
         child = order[number]
         for row in range(count):
             places[row] = 0
         for position in range(known[child]):
-            parent = parents[child, position]
+            above = columns[parents[child, position]]
             for row in range(count):
-                places[row] |= np.uint32(columns[parent, row]) << np.uint32(position)
+                places[row] |= np.uint32(above[row]) << np.uint32(position)
         low, high = fork(key, child)
-        start = first[child]
+        mine, column = table[first[child] : first[child + 1]], columns[child]
         for row in range(count):
-            p = table[start + places[row]]
-            columns[child, row] = uniform(low, high, np.uint32(row)) < p
+            column[row] = uniform(low, high, np.uint32(row)) < mine[places[row]]
