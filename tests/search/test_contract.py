@@ -297,7 +297,7 @@ def test_a_snapshot_does_not_change_and_goes_through_a_file(
 
 
 OTHERS: list[tuple[Space | int, int, str]] = [
-    (LENGTH, 2, "seed is 1 there, 2 here"),
+    (LENGTH, 2, "seed is '1' there, '2' here"),
     (make_space(LENGTH, {3: 1}, None), 1, "space.fixed is [] there, [[3, 1]] here"),
     (make_space(LENGTH, None, (2, 9)), 1, "space.ones is [0, 12] there, [2, 9] here"),
 ]
