@@ -73,11 +73,6 @@ def test_the_first_rows_of_a_slow_function_are_not_lost(cache: bool) -> None:
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, np.bool_, float])
 def test_facts_of_any_number_type_can_be_saved_and_logged(kind: Any, tmp_path: Path) -> None:
     model = CustomModel(facts={"kind": kind(1)})
-    search = hm.EDA(model, population=20).start(10, seed=1)
-    for _ in range(2):
-        bits = search.ask()
-        search.tell(bits, bits.sum(axis=1))
-    search.snapshot().save(tmp_path / "search.ckpt")
     result = hm.maximize(weigh, 20, model=model, log=tmp_path / "log", seed=1, max_calls=200)
     assert result.trace[-1].facts["kind"] == 1.0
     assert json.loads((tmp_path / "log").read_text("utf-8").splitlines()[-1])["facts"]["kind"] == 1
@@ -87,7 +82,7 @@ def test_facts_of_any_number_type_can_be_saved_and_logged(kind: Any, tmp_path: P
     ("settings", "message"),
     [
         ({"facts": {"edges": "many"}}, "the model's fact 'edges' is 'many'; expected a number"),
-        ({"shape": lambda bits: bits[1:]}, "rows; expected 16, as asked for"),
+        ({"shape": lambda bits: bits[1:]}, "rows; expected 16"),
         ({"shape": lambda bits: bits[:, 1:]}, "sampled what it should not: bits have shape"),
         ({"shape": lambda bits: bits[:, :1]}, "sampled what it should not: bits have shape"),
         ({"shape": lambda bits: bits * 2}, "sampled what it should not: bits have 2 in row"),

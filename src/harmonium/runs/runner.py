@@ -284,6 +284,8 @@ class Runner:
                 break
             self._pause()
         self.complete = count == len(asked)
+        if self.watch is not None and not self.complete:
+            self.watch(self)
 
     def _pause(self) -> None:
         """Show progress and save in the middle of a batch."""
