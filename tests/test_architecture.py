@@ -1,4 +1,4 @@
-"""The shape of the package: imports in one direction, short functions, no tests of types.
+"""The shape of the package: imports in one direction, short functions, one thing for one name.
 
 docs/development/design.md says why. Everything is read from the source, nothing is imported.
 """
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
 
@@ -51,6 +51,35 @@ ALLOWED_TYPE_TESTS: Final[dict[tuple[str, str], str]] = {
 }
 """By file and class, why a test of the type is no choice by type."""
 
+SHARED_NAMES: Final[dict[str, str]] = {
+    "Level": "of populations that are interleaved; of a pyramid",
+    "Measured": "runs of a plan; effects of a probe",
+    "Model": "what is fitted; what a report shows of it",
+    "Pairs": "weights of pairs in a file; pairs that models have learned",
+    "Point": "of a law; of a figure of the paper",
+    "Record": "of a run; of a trial, which is stored",
+    "Rule": "the learning rule of a network, one for each kind of network",
+    "Runs": "the plan, a public name; what `solve` runs",
+    "Snapshot": "of a search; of a study",
+    "Walk": "over rows; over the attempts of a plan",
+    "build": "the kernel that learns a structure, one for each model",
+    "climb": "a table of a function; walkers of a pyramid",
+    "count_ones": "of a word; of each bit",
+    "count_pairs": "for trees; for linkage",
+    "execute": "a command; a trial",
+    "format_time": "a duration; a date",
+    "gather": "rows; values",
+    "gibbs": "the sampler, one for each kind of network",
+    "list_rows": "of tables; of the screen",
+    "name_problem": "the text of a problem; the problem that an argument means",
+    "pack": "rows into words; a page into a file",
+    "run_study": "the function, and the commands that call it",
+    "select": "rows; options",
+    "train_batches": "the kernel of learning, one for each kind of network",
+    "write_logs": "the function, and its use by commands",
+}
+"""By name of a class or function in several modules, why it is not renamed in one of them."""
+
 
 @cache
 def parse(path: Path) -> ast.Module:
@@ -87,23 +116,22 @@ def find_imports(tree: ast.Module, path: Path) -> Iterator[str]:
                 yield rest[0] if rest and rest[0] in UNITS else "harmonium"
 
 
-def test_every_module_has_its_place_in_the_order() -> None:
-    assert set(ORDER) >= UNITS
-    assert len(set(ORDER)) == len(ORDER)
+def assert_exceptions(found: set[tuple[str, str]], allowed: dict[tuple[str, str], str]) -> None:
+    """Compare what was found with what is allowed, all of which must be needed."""
+    assert sorted(found - set(allowed)) == []
+    assert sorted(set(allowed) - found) == []
 
 
 def test_modules_import_only_from_those_above() -> None:
-    used, wrong = set(), []
-    for path in MODULES:
-        unit = unit_of(path)
-        above = {unit, *ORDER[: ORDER.index(unit)]}
-        for imported in sorted(set(find_imports(parse(path), path)) - above):
-            if (name_file(path), imported) in ALLOWED_IMPORTS:
-                used.add((name_file(path), imported))
-            else:
-                wrong.append(f"{name_file(path)} imports {imported}")
-    assert wrong == []
-    assert used == set(ALLOWED_IMPORTS)
+    assert set(ORDER) >= UNITS
+    assert len(set(ORDER)) == len(ORDER)
+    found = {
+        (name_file(path), imported)
+        for path in MODULES
+        for imported in find_imports(parse(path), path)
+        if ORDER.index(imported) > ORDER.index(unit_of(path))
+    }
+    assert_exceptions(found, ALLOWED_IMPORTS)
 
 
 def test_imports_are_found_wherever_they_are() -> None:
@@ -117,28 +145,34 @@ def test_imports_are_found_wherever_they_are() -> None:
     assert found == {"cli", "clock", "harmonium", "studies", "reports", "models"}
 
 
-class Measured(NamedTuple):
-    name: str
-    lines: int
-
-
-def measure_functions(path: Path) -> Iterator[Measured]:
-    """Yield the functions of a file, with their lines without the docstring."""
-    for node in ast.walk(parse(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno is not None
-            lines = node.end_lineno - node.lineno + 1
-            first = node.body[0]
-            if ast.get_docstring(node) is not None:
-                assert first.end_lineno is not None
-                lines -= first.end_lineno - first.lineno + 1
-            yield Measured(f"{name_file(path)}: {node.name}", lines)
+def count_lines(node: ast.stmt) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
 
 
 def test_functions_are_short() -> None:
-    functions = [function for path in MODULES for function in measure_functions(path)]
+    """Docstrings do not count."""
+    functions = {
+        f"{name_file(path)}: {node.name}": count_lines(node)
+        - (count_lines(node.body[0]) if ast.get_docstring(node) else 0)
+        for path in MODULES
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
     assert len(functions) > 500
-    assert [function for function in functions if function.lines > MAX_FUNCTION_LINES] == []
+    assert {name: lines for name, lines in functions.items() if lines > MAX_FUNCTION_LINES} == {}
+
+
+def test_one_name_stands_for_one_thing() -> None:
+    """A class or public function has a name that no other module uses, or there is a reason."""
+    places: dict[str, set[Path]] = {}
+    for path in MODULES:
+        for node in parse(path).body:
+            if isinstance(node, ast.ClassDef) or (
+                isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+            ):
+                places.setdefault(node.name, set()).add(path)
+    shared = {name for name, paths in places.items() if len(paths) > 1}
+    assert sorted(shared ^ set(SHARED_NAMES)) == []
 
 
 def name_of(node: ast.expr) -> str:
@@ -173,70 +207,44 @@ def find_type_tests(tree: ast.Module) -> Iterator[str]:
     """Yield the class names of `isinstance`, `issubclass`, `type(…) is` and `case Class():`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and name_of(node.func) in ("isinstance", "issubclass"):
-            yield from map(name_of, _split_union(node.args[1]))
+            yield from map(name_of, split_union(node.args[1]))
         elif isinstance(node, ast.MatchClass):
             yield name_of(node.cls)
-        elif isinstance(node, ast.Compare) and _is_type_call(node.left):
+        elif isinstance(node, ast.Compare) and ast.unparse(node.left).startswith("type("):
             yield from map(name_of, node.comparators)
 
 
-def _split_union(node: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(node, ast.Tuple):
-        for element in node.elts:
-            yield from _split_union(element)
-    elif isinstance(node, ast.BinOp):
-        yield from _split_union(node.left)
-        yield from _split_union(node.right)
-    else:
+def split_union(node: ast.expr) -> Iterator[ast.expr]:
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else getattr(node, "elts", [])
+    for part in parts:
+        yield from split_union(part)
+    if not parts:
         yield node
-
-
-def _is_type_call(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and name_of(node.func) == "type"
-
-
-def test_the_classes_of_each_kind_are_found() -> None:
-    kinds = find_kinds()
-    expected = {"problems": "OneMax", "models": "PaperRBM", "search": "InterleavedSearch"}
-    assert {package: name for name, package in kinds.items() if name in expected.values()} == (
-        expected
-    )
-    assert {kinds[name] for name in ("FittedRBM", "FittedBOA", "FittedUMDA")} == {"models"}
 
 
 def test_no_package_asks_for_the_types_of_another() -> None:
     kinds = find_kinds()
-    used, wrong = set(), []
-    for path in MODULES:
-        for name in find_type_tests(parse(path)):
-            if kinds.get(name, unit_of(path)) == unit_of(path):
-                continue
-            if (name_file(path), name) in ALLOWED_TYPE_TESTS:
-                used.add((name_file(path), name))
-            else:
-                wrong.append(f"{name_file(path)} asks for {name} of {kinds[name]}")
-    assert wrong == []
-    assert used == set(ALLOWED_TYPE_TESTS)
-
-
-def find_messages(tree: ast.Module) -> Iterator[str]:
-    """Yield the texts of a file that are not docstrings."""
-    nodes = list(ast.walk(tree))
-    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    for node in nodes:
-        text = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(text, str) and id(node) not in docstrings:
-            yield text
+    expected = {"OneMax": "problems", "PaperRBM": "models", "InterleavedSearch": "search"}
+    expected |= dict.fromkeys(("FittedRBM", "FittedBOA", "FittedUMDA"), "models")
+    assert expected.items() <= kinds.items()
+    found = {
+        (name_file(path), name)
+        for path in MODULES
+        for name in find_type_tests(parse(path))
+        if kinds.get(name, unit_of(path)) != unit_of(path)
+    }
+    assert_exceptions(found, ALLOWED_TYPE_TESTS)
 
 
 def test_only_the_command_line_names_its_flags() -> None:
-    wrong = [
-        f"{name_file(path)}: {text!r}"
-        for path in MODULES
-        if unit_of(path) != "cli"
-        for text in find_messages(parse(path))
-        if re.search(r"(^|[^-\w])--[a-z]", text)
-    ]
+    wrong = []
+    for path in (path for path in MODULES if unit_of(path) != "cli"):
+        nodes = list(ast.walk(parse(path)))
+        docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        texts = [node for node in nodes if isinstance(node, ast.Constant)]
+        messages = [str(node.value) for node in texts if id(node) not in docstrings]
+        flags = [text for text in messages if re.search(r"(^|[^-\w])--[a-z]", text)]
+        wrong += [f"{name_file(path)}: {text}" for text in flags]
     assert wrong == []
 
 
