@@ -139,8 +139,10 @@ def _lower(
     for _ in range(ROUNDS):
         forces = np.where(fit.pairs != 0.0, 0.0, np.abs(correlate(design, residual)) / prices)
         most = 2 * MAX_NEW_PER_BIT * len(forces)
-        least = np.partition(forces, -most, axis=None)[-most] if most < forces.size else 0.0
-        free = (fit.pairs != 0.0) | (forces > max(1.0, least))
+        least = 1.0
+        if np.count_nonzero(forces > least) > most:
+            least = np.partition(forces, -most, axis=None)[-most]
+        free = (fit.pairs != 0.0) | (forces > least)
         if _descend(design, residual, fit, free, prices, SWEEPS, tolerance) <= tolerance:
             return
 
