@@ -84,7 +84,8 @@ def _search(
         with _open_function(name, given) as (called, executor):
             result = search(called, executor=executor)
     except EvaluationError as error:
-        hint = _HINTS.get(error.hint, error.hint)
+        is_row_hint = error.hint == BATCH_HINT and "command" in given  # programs get single rows
+        hint = _HINTS.get(WORST_HINT if is_row_hint else error.hint, error.hint)
         complain(f"{error.reason}; {hint}" if hint else error.reason)
         return error.result, 2
     except ExistingCheckpointError as error:
