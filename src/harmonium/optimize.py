@@ -264,6 +264,11 @@ def list_options(search: Callable[..., Result] = maximize) -> dict[str, Option]:
 class Options:
     """Options of `maximize`, which defines and documents them; checked when made.
 
+    Parameters
+    ----------
+    **options
+        Any of the options of `maximize`, by name.
+
     Examples
     --------
     >>> import harmonium as hm
@@ -275,13 +280,13 @@ class Options:
     ValueError: max_calls is 0; expected an integer ≥ 1
     """
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         known = list_options()
-        for name in given:
+        for name in options:
             if name not in known:
                 raise TypeError(f"unknown option {name!r}; known: {', '.join(known)}")
         for name, option in known.items():
-            value = given.get(name, option.default)
+            value = options.get(name, option.default)
             setattr(self, name, _check_plain(name, value, option.kind))
         self._check()
 
