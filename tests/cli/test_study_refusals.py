@@ -29,8 +29,8 @@ def test_a_study_file_is_not_a_store_but_may_have_one(small: Small, tmp_path: Pa
     ("text", "message"),
     [
         ("name =", "study.toml: is not TOML: "),
-        (TINY.replace('"tiny"', "3"), "study.toml: name: Expected str, got int"),
-        (TINY.replace("runs = 2", 'runs = "2"'), "study.toml: problems[0].runs: Expected int, got"),
+        (TINY.replace('"tiny"', "3"), "study.toml: name is 3; expected a text"),
+        (TINY.replace("runs = 2", 'runs = "2"'), "study.toml: problems[0]: runs is '2'; expected"),
         (TINY.replace("runs", "tuns"), "study.toml: problems[0]: unknown key 'tuns'; known: probl"),
         (TINY.replace("onemax", "trap:order=4"), "problems[0].sizes[0]: trap: length is 10; exp"),
         (TINY.replace("onemax", "no.such:thing"), "no.such:thing: there is no module 'no'"),

@@ -1,5 +1,6 @@
 """Plans against hand-made outcomes: no run is made here."""
 
+import math
 from typing import Any
 
 import pytest
@@ -81,21 +82,21 @@ def test_a_start_that_suffices_is_bisected_down_to_the_first_population_that_fai
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (
-            {"start": 64, "max_population": 8},
-            "bisect: start is 64; expected at most max_population, 8",
-        ),
+        ({"start": 17}, "start is 17; expected an even number"),
+        ({"start": 6}, "start is 6; expected an integer ≥ 8 and ≤ 100,000,000"),
+        ({"tolerance": 0}, "tolerance is 0; expected a number > 0 and < 1"),
+        ({"tolerance": 1}, "tolerance is 1; expected a number > 0 and < 1"),
+        ({"tolerance": math.nan}, "tolerance is nan; expected a number > 0 and < 1"),
+        ({"start": 64, "max_population": 8}, "start is 64; expected at most max_population, 8"),
         (
             {"start": 64, "max_population": 100, "confirm": True},
-            "bisect: start is 64; expected at most half of max_population, 100, with confirm",
+            "start is 64; expected at most half of max_population, 100, with confirm",
         ),
     ],
     ids=str,
 )
-def test_a_start_from_which_nothing_can_be_found_is_refused(
-    settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
+def test_a_bisection_that_is_none_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError, match=f"^bisect: {message}$"):
         Bisect(**settings)
 
 

@@ -202,7 +202,7 @@ def test_a_wrong_study_says_in_one_line_what_is_wrong_and_where(name: str) -> No
         ({"problem": ""}, "family '': problem is ''; expected a text such as 'trap:order=5'"),
         ({"sizes": []}, "family 'onemax': sizes is []; expected a list of integers ≥ 1, all "),
         ({"sizes": [0]}, "family 'onemax': sizes is [0]; expected a list of integers ≥ 1, all "),
-        ({"sizes": [5, 5]}, "family 'onemax': sizes is (5, 5); expected a list of integers ≥ 1"),
+        ({"sizes": [5, 5]}, "family 'onemax': sizes is [5, 5]; expected a list of integers ≥ 1"),
         ({"sizes": 5}, "family 'onemax': sizes is 5; expected a list of integers ≥ 1"),
         ({"runs": 0}, "family 'onemax': runs is 0; expected an integer ≥ 1"),
         ({"runs": True}, "family 'onemax': runs is True; expected an integer ≥ 1"),
@@ -232,6 +232,28 @@ def test_an_algorithm_without_a_population_has_only_runs(plan: Any, tmp_path: Pa
     (case,) = make(algorithms={"ea": f"{name}:OnePlusOne"}, plan=Runs(), folder=tmp_path).cases
     own = {"max_generations": None, "patience": None, "stagnation": 2.0, "confirmations": 50}
     assert case.stop == to_json(Stop(**own))  # type: ignore[arg-type]
+
+
+def test_a_plan_sets_the_field_population_and_an_algorithm_that_sets_another_is_refused(
+    tmp_path: Path,
+) -> None:
+    own = """    population: int = 10
+
+    def with_population(self, population):
+        import dataclasses
+        return dataclasses.replace(self, population=population, BODY)
+
+    def start"""
+    code = ONE_PLUS_ONE.replace("    def start", own, 1)
+    good = write_module(tmp_path, code.replace(", BODY", ""))
+    (case,) = make(algorithms={"ea": f"{good}:OnePlusOne"}, folder=tmp_path).cases
+    with importable(tmp_path):
+        for population in (16, 24):
+            expected = parse_algorithm(f"{good}:OnePlusOne").with_population(population)
+            assert {trial.algorithm for trial in case.trials(population)} == {to_json(expected)}
+    bad = write_module(tmp_path, code.replace("BODY", "rate=2"))
+    with pytest.raises(SpecError, match=r"^algorithms\['ea'\]: with_population\(16\) returned "):
+        make(algorithms={"ea": f"{bad}:OnePlusOne"}, folder=tmp_path)
 
 
 def test_the_state_of_custom_modules_is_not_part_of_a_study(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 """Studies: what to measure, built in Python or read from TOML, checked before any run."""
 
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
@@ -34,10 +33,9 @@ from harmonium.studies.plans import (
     Case,
     Grid,
     Plan,
-    Runs,
     StudyPlan,
 )
-from harmonium.system import FileRefusedError, is_interrupt, read_file
+from harmonium.system import FileRefusedError, read_file
 
 if TYPE_CHECKING:
     from harmonium.studies.result import StudyResult
@@ -53,11 +51,47 @@ MAX_TRIALS = 10_000_000
 MAX_BYTES = 1_000_000
 """Size up to which a study file is read."""
 
-Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_LENGTH)]
-Names = Annotated[tuple[Name, ...], Meta(min_length=1)]
-Positive = Annotated[int, Meta(ge=1)]
-Sizes = Annotated[tuple[Positive, ...], Meta(min_length=1)]
-Seed = Annotated[int, Meta(ge=0, le=MAX_SEED)]
+_Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_LENGTH)]
+_Positive = Annotated[int, Meta(ge=1)]
+
+Schema = dict[str, tuple[Any, str]]
+"""The type of each field, and how an error describes it."""
+
+_TEXT = (_Name, f"a text of 1 to {MAX_NAME_LENGTH} characters")
+_TABLE = (dict[str, Any], "a table")
+_ENTRIES = (tuple[str | dict[str, Any], ...], "a list of texts and tables")
+_NAMES = (Annotated[tuple[_Name, ...], Meta(min_length=1)] | None, "a list of names")
+
+_STUDY: Schema = {
+    "name": _TEXT,
+    "seed": (Annotated[int, Meta(ge=0, le=MAX_SEED)], f"an integer ≥ 0 and ≤ {MAX_SEED:,}"),
+    "description": (str, "a text"),
+}
+_FAMILY: Schema = {
+    "problem": (_Name, "a text such as 'trap:order=5'"),
+    "sizes": (
+        Annotated[tuple[_Positive, ...], Meta(min_length=1)] | None,
+        "a list of integers ≥ 1, all different",
+    ),
+    "runs": (_Positive, "an integer ≥ 1"),
+    "instances": (_Positive | None, "an integer ≥ 1"),
+    "algorithms": _NAMES,
+}
+_FILE: Schema = {
+    **_STUDY,
+    "problems": (
+        Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)],
+        "tables [[problems]], at least one",
+    ),
+    **dict.fromkeys(("models", "algorithms"), _ENTRIES),
+    **dict.fromkeys(("replacement", "plan"), _TEXT),
+    **dict.fromkeys(("stop", "bisect", "grid"), _TABLE),
+}
+"""A study file: `models` are put into EDAs, and `plan` may be left out beside its own table."""
+
+_PROBLEM: Schema = {**_FAMILY, "file": _TEXT, "as": _TEXT, "models": _NAMES, "bisect": _TABLE}
+"""A family of a study file: a file and its format may stand for `problem`. `models` are names too,
+and `bisect` says what differs from that of the study."""
 
 Algorithms = Mapping[str, Algorithm | str] | Iterable[Algorithm | str]
 
@@ -83,6 +117,32 @@ def _located(*place: str | int) -> Iterator[None]:
         raise
     except ValueError as error:
         raise StudyError(place, str(error)) from error
+
+
+def _check(values: Mapping[str, Any], schema: Schema, *place: str | int) -> dict[str, Any]:
+    """Return values in plain types, or name the first that is unknown or of another type."""
+    checked: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in schema:
+            raise StudyError(place, f"unknown key {key!r}; known: {', '.join(schema)}")
+        kind, expected = schema[key]
+        error = StudyError(place, f"{key} is {value!r}; expected {expected}")
+        try:
+            checked[key] = plain = msgspec.convert(_to_plain(value), kind)
+        except msgspec.ValidationError:
+            raise error from None
+        if key == "sizes" and plain and len(set(plain)) < len(plain):
+            raise error
+    return checked
+
+
+def _to_plain(value: object) -> object:
+    """Return a value without arrays and their numbers."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple | range):
+        return [one.item() if isinstance(one, np.generic) else one for one in value]
+    return value
 
 
 @dataclass(frozen=True)
@@ -119,43 +179,17 @@ class Family:
     plan: StudyPlan | None = None
 
     def __post_init__(self) -> None:
-        self._check("problem", Name, "a text such as 'trap:order=5'")
-        self._check("sizes", Sizes | None, "a list of integers ≥ 1, all different")
-        self._check("runs", Positive, "an integer ≥ 1")
-        self._check("instances", Positive | None, "an integer ≥ 1")
-        self._check("algorithms", Names | None, "a list of names")
-        if self.sizes is not None and len(set(self.sizes)) < len(self.sizes):
-            raise self._error("sizes", "a list of integers ≥ 1, all different")
+        given = {name: getattr(self, name) for name in _FAMILY}
+        place = f"family {self.problem!r}"
+        for name, value in _check(given, _FAMILY, place).items():
+            object.__setattr__(self, name, value)
         if not isinstance(self.plan, StudyPlan | None):
-            raise self._error("plan", "a Bisect, Grid or Runs")
+            raise StudyError((place,), f"plan is {self.plan!r}; expected a Bisect, Grid or Runs")
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields in plain types."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         return {**plain, "plan": None if self.plan is None else self.plan.to_dict()}
-
-    def _check(self, name: str, kind: Any, expected: str) -> None:
-        """Convert a field to plain types, or raise."""
-        try:
-            converted = _convert(getattr(self, name), kind)
-        except msgspec.ValidationError:
-            raise self._error(name, expected) from None
-        object.__setattr__(self, name, converted)
-
-    def _error(self, name: str, expected: str) -> SpecError:
-        value = getattr(self, name)
-        return SpecError(f"family {self.problem!r}: {name} is {value!r}; expected {expected}")
-
-
-def _convert(value: object, kind: Any) -> Any:
-    """Convert a value to a type; numbers out of arrays count as plain numbers."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    elif isinstance(value, range):
-        value = list(value)
-    elif isinstance(value, list | tuple):
-        value = [one.item() if isinstance(one, np.generic) else one for one in value]
-    return msgspec.convert(value, kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,9 +252,7 @@ class Study:
     def __post_init__(self) -> None:
         families = self.families
         listed = isinstance(families, Sequence) and all(isinstance(one, Family) for one in families)
-        self._check("name", Name, f"a text of 1 to {MAX_NAME_LENGTH} characters")
-        self._check("seed", Seed, f"an integer ≥ 0 and ≤ {MAX_SEED:,}")
-        self._check("description", str, "a text")
+        checked = _check({name: getattr(self, name) for name in _STUDY}, _STUDY)
         if not listed or not families:
             raise self._error("families", "a list of Family objects, at least one")
         if not isinstance(self.plan, StudyPlan):
@@ -229,11 +261,12 @@ class Study:
             raise self._error("stop", "a Stop or a dict")
         folder = (Path() if self.folder is None else Path(self.folder)).absolute()
         with importable(folder):
-            self._set("folder", folder)
-            self._set("families", tuple(families))
-            self._set("stop", _choose_rules(self.stop))
-            self._set("algorithms", _name_algorithms(self.algorithms))
-            self._set("cases", tuple(_make_cases(self)))
+            checked |= {"folder": folder, "families": tuple(families)}
+            checked["stop"] = _choose_rules(self.stop)
+            checked["algorithms"] = _name_algorithms(self.algorithms)
+            for name, value in checked.items():
+                object.__setattr__(self, name, value)
+            object.__setattr__(self, "cases", tuple(_make_cases(self)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Study) and self.to_json() == other.to_json()
@@ -311,16 +344,6 @@ class Study:
         return run_study(
             self, path, engine, workers, scheduler=scheduler, retry_failed=retry_failed
         )
-
-    def _check(self, name: str, kind: Any, expected: str) -> None:
-        """Convert a field to plain types, or raise."""
-        try:
-            self._set(name, _convert(getattr(self, name), kind))
-        except msgspec.ValidationError:
-            raise self._error(name, expected) from None
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
 
     def _error(self, name: str, expected: str) -> SpecError:
         return StudyError((), f"{name} is {getattr(self, name)!r}; expected {expected}")
@@ -469,6 +492,11 @@ def _describe_algorithm(
         where = ("algorithms", name) if family.plan is None else (*place, "plan")
         with _located(*where):
             measured = algorithm.with_population(plan.first)
+            if measured.to_dict() != {**algorithm.to_dict(), "population": plan.first}:
+                raise SpecError(
+                    f"with_population({plan.first}) returned {measured}; expected {algorithm} with "
+                    "another value of its field `population`, and nothing else changed"
+                )
     stop = replace(default_stop(measured), **study.stop)  # type: ignore[arg-type]
     smallest = max(MIN_POPULATION, getattr(algorithm, "smallest_population", MIN_POPULATION))
     return to_json(algorithm), to_json(stop), smallest
@@ -518,78 +546,11 @@ def _check_optimum(problem: AnyProblem) -> None:
     Problems of harmonium are not asked: an NK landscape would have to search for its optimum. The
     first run does so and the driver reports the error.
     """
-    if ":" not in problem.to_dict()["name"]:
-        return
-    try:
-        optimum = problem.optimum
-    except BaseException as error:
-        if is_interrupt(error):
-            raise
-        raise SpecError(
-            f"the optimum of {problem} raised {type(error).__name__}: {error}"
-        ) from error
-    if optimum is None:
+    if ":" in problem.to_dict()["name"] and problem.optimum is None:
         raise SpecError(
             f"the optimum of {problem} is None, but a bisection needs one to tell what is solved; "
             "expected a number, or the plan `grid` or `runs`"
         )
-
-
-class _ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model of a study file and the EDA around it; a plain string is `model` alone."""
-
-    model: Name
-    name: Name | None = None
-    """Its name in tables and charts; by default the text of the model."""
-    replacement: Name | None = None
-    tournament: int = 2
-    pairing: Name = "any"
-
-
-class _AlgorithmTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An algorithm of a study file; a plain string is `algorithm` alone."""
-
-    algorithm: Name
-    name: Name | None = None
-    """Its name in tables and charts; by default its label."""
-
-
-class _ProblemTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A family of a study file."""
-
-    problem: Name | None = None
-    file: Name | None = None
-    """An instance file, instead of `problem`; relative to the study file."""
-    format: Name = msgspec.field(default="auto", name="as")
-    """Its format."""
-    sizes: Sizes | None = None
-    """None: the length of the problem itself."""
-    runs: Positive = 30
-    instances: Positive | None = None
-    models: Names | None = None
-    """Names of the algorithms to run on it, as is `algorithms`; by default all."""
-    algorithms: Names | None = None
-    bisect: dict[str, Any] | None = None
-    """What differs from the study's [bisect]."""
-
-
-class _StudyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A study file; its tables are checked one by one, to be named in errors."""
-
-    name: Name
-    problems: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
-    models: tuple[str | dict[str, Any], ...] = ()
-    algorithms: tuple[str | dict[str, Any], ...] = ()
-    description: str = ""
-    seed: Seed = 1
-    replacement: Name = "auto"
-    plan: Name | None = None
-    stop: dict[str, Any] = {}
-    bisect: dict[str, Any] | None = None
-    grid: dict[str, Any] | None = None
-
-
-Table = TypeVar("Table", bound=msgspec.Struct)
 
 
 def load_study(path: str | Path) -> Study:
@@ -658,8 +619,10 @@ def _make_study(
     plain: dict[str, Any], text: str, folder: Path | None, keys: dict[str, str]
 ) -> Study:
     """Make the study of a file; note by which key of the file each algorithm was given."""
-    top = _read_table(plain, _StudyTable)
-    if not top.models and not top.algorithms:
+    top = _check(plain, _FILE)
+    if "problems" not in top:
+        raise StudyError((), "problems is missing")
+    if not top.get("models") and not top.get("algorithms"):
         raise StudyError((), "models is missing; list `models`, `algorithms` or both")
     plan = _make_plan(top)
     algorithms: dict[str, Algorithm] = {}
@@ -667,107 +630,88 @@ def _make_study(
         if name in algorithms:
             raise StudyError((key,), f"a second algorithm named {name!r}; give it a `name`")
         algorithms[name], keys[name] = algorithm, key
-    families = [_make_family(number, top, plan, keys) for number in range(len(top.problems))]
-    return Study(
-        *(top.name, families, algorithms, plan, top.seed, top.stop, top.description),
-        folder=folder,
-        text=text,
-    )
+    families = [_make_family(number, top, plan, keys) for number in range(len(top["problems"]))]
+    own = {key: top[key] for key in ("seed", "stop", "description") if key in top}
+    return Study(top.get("name", ""), families, algorithms, plan, **own, folder=folder, text=text)
 
 
-def _list_algorithms(top: _StudyTable) -> Iterator[tuple[str, Algorithm, str]]:
-    """Yield name, algorithm and key of each model, each in an EDA, then of the other algorithms."""
-    for number, entry in enumerate(top.models):
-        key = f"models[{number}]"
-        plain = {"model": entry} if isinstance(entry, str) else entry
-        model = _read_table(plain, _ModelTable, key)
-        settings: dict[str, Any] = {
-            "tournament": model.tournament,
-            "pairing": model.pairing,
-            "replacement": model.replacement or top.replacement,
-        }
-        with _located(key):
-            yield model.name or model.model, EDA(MODELS.parse(model.model), **settings), key
-    for number, entry in enumerate(top.algorithms):
-        key = f"algorithms[{number}]"
-        plain = {"algorithm": entry} if isinstance(entry, str) else entry
-        table = _read_table(plain, _AlgorithmTable, key)
-        with _located(key):
-            algorithm = parse_algorithm(table.algorithm)
-        yield table.name or algorithm.label, algorithm, key
+def _list_algorithms(top: Mapping[str, Any]) -> Iterator[tuple[str, Algorithm, str]]:
+    """Yield name, algorithm and key of each model, each in an EDA, then of the other algorithms.
+
+    A table has the text of a model or algorithm and a name; that of a model, fields of the EDA too.
+    """
+    for kind in ("model", "algorithm"):
+        for number, entry in enumerate(top.get(f"{kind}s", ())):
+            key = f"{kind}s[{number}]"
+            table = {kind: entry} if isinstance(entry, str) else dict(entry)
+            if kind not in table:
+                raise StudyError((key,), f"{kind} is missing")
+            schema: Schema = {kind: _TEXT, "name": _TEXT}
+            if kind == "model":
+                schema |= dict.fromkeys(("replacement", "tournament", "pairing"), (Any, ""))
+            table = _check(table, schema, key)
+            text, name = table.pop(kind), table.pop("name", None)
+            with _located(key):
+                if kind == "model":
+                    settings = {"replacement": top.get("replacement", "auto"), **table}
+                    algorithm: Algorithm = EDA(MODELS.parse(text), **settings)
+                    name = name or text
+                else:
+                    algorithm = parse_algorithm(text)
+            yield name or algorithm.label, algorithm, key
 
 
 def _make_family(
-    number: int, top: _StudyTable, plan: StudyPlan, names: Mapping[str, str]
+    number: int, top: Mapping[str, Any], plan: StudyPlan, names: Mapping[str, str]
 ) -> Family:
     place = ("families", number)
-    table = _read_table(top.problems[number], _ProblemTable, f"problems[{number}]")
-    if table.sizes and len(set(table.sizes)) < len(table.sizes):
-        raise StudyError((*place, "sizes"), "names a size twice")
+    table = _check(top["problems"][number], _PROBLEM, *place)
     own: Bisect | None = None
-    if table.bisect is not None:
+    if "bisect" in table:
         if not isinstance(plan, Bisect):
             raise StudyError(
                 (*place, "plan"), f"the plan of the study is {plan.name}; leave it out"
             )
         with _located(*place):
-            own = make(Bisect, {**(top.bisect or {}), **table.bisect})
+            own = make(Bisect, {**top.get("bisect", {}), **table.pop("bisect")})
+    chosen: list[str] = []
     for kind in ("models", "algorithms"):
-        for name in getattr(table, kind) or ():
+        chosen += table.pop(kind, ())
+        for name in chosen:
             if name not in names:
                 known = ", ".join(names)
                 raise StudyError((*place, kind), f"unknown name {name!r}; known: {known}")
-    chosen = (*(table.models or ()), *(table.algorithms or ()))
-    problem = _name_problem(table, place)
-    return Family(problem, table.sizes, table.runs, table.instances, chosen or None, own)
+    table["problem"] = _name_problem(table, place)
+    return Family(**table, algorithms=chosen or None, plan=own)
 
 
-def _name_problem(table: _ProblemTable, place: Place) -> str:
+def _name_problem(table: dict[str, Any], place: Place) -> str:
     """Return the text of a problem, or of one that is read from a file."""
-    if table.problem is not None:
-        if table.file is not None:
+    file, form = table.pop("file", None), table.pop("as", "auto")
+    if "problem" in table:
+        if file is not None:
             raise StudyError(place, "has both `problem` and `file`; leave one out")
-        return table.problem
-    if table.file is None:
+        return str(table["problem"])
+    if file is None:
         raise StudyError(place, "problem is missing; give `problem` or `file`")
-    if table.sizes:
+    if "sizes" in table:
         raise StudyError((*place, "sizes"), "the length comes from the file; leave it out")
-    given = {} if table.format == "auto" else {"format": table.format}
-    return format_spec(FileProblem.name, {"path": table.file, **given})
+    given = {} if form == "auto" else {"format": form}
+    return format_spec(FileProblem.name, {"path": file, **given})
 
 
-def _make_plan(top: _StudyTable) -> StudyPlan:
+def _make_plan(top: Mapping[str, Any]) -> StudyPlan:
     """Return the plan of a study: `plan`, or that of the table which is there."""
-    tables = {"bisect": top.bisect, "grid": top.grid}
-    given = [name for name, table in tables.items() if table is not None]
+    given = [name for name in ("bisect", "grid") if name in top]
     if len(given) > 1:
         raise StudyError((), "has both [bisect] and [grid]; expected one of them")
-    name = top.plan or (given[0] if given else Bisect.name)
+    name = top.get("plan", given[0] if given else Bisect.name)
     if name not in PLANS:
         raise StudyError((), f"plan is {name!r}; expected one of {', '.join(PLANS)}")
     if given and given[0] != name:
         raise StudyError((), f"plan is {name!r}, but there is a table [{given[0]}]; leave one out")
-    if name == Runs.name:
-        return Runs()
-    if name == Grid.name and "populations" not in (top.grid or {}):
+    settings = top.get(name, {})
+    if name == Grid.name and "populations" not in settings:
         raise StudyError((), "grid: populations is missing")
     with _located():
-        return make(PLANS[name], tables[name] or {})
-
-
-def _read_table(plain: object, kind: type[Table], key: str = "") -> Table:
-    """Make a table of plain values, or name the key and what was expected there in one line."""
-    try:
-        return msgspec.convert(plain, kind)
-    except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `$")
-        key = (key + path.rstrip("`").replace("[...]", "")).lstrip(".")
-        unknown = re.fullmatch(r"Object contains unknown field `(.*)`", message)
-        if unknown:
-            known = ", ".join(field.encode_name for field in msgspec.structs.fields(kind))
-            message = f"unknown key {unknown[1]!r}; known: {known}"
-        missing = re.fullmatch(r"Object missing required field `(.*)`", message)
-        if missing:
-            message = f"{missing[1]} is missing"
-        message = message.replace("`", "").replace(" | null", "").replace("object", "table")
-        raise StudyError((key,) if key else (), message) from None
+        return make(PLANS[name], settings)
