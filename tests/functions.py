@@ -96,14 +96,13 @@ class Fragile:
         return self.function(bits)
 
 
-def weigh(row: NDArray[Any]) -> float:
-    """Return a weighted sum: no two rows share a value; can be sent to other processes."""
-    return float(row @ np.sqrt(np.arange(1, len(row) + 1)))
-
-
 def weigh_all(bits: NDArray[Any]) -> Any:
-    """Return the weighted sums of all rows, or of one."""
+    """Return a weighted sum of each row, or of one; no two rows share a value."""
     return bits @ np.sqrt(np.arange(1, bits.shape[-1] + 1))
+
+
+def weigh(row: NDArray[Any]) -> float:
+    return float(weigh_all(row))
 
 
 def interrupt_after(calls: int, function: Any = weigh) -> Any:

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 ROOT = Path(__file__).parent.parent
@@ -77,10 +78,8 @@ class Block:
 
 def read_blocks(page: Path) -> list[Block]:
     text = page.read_text("utf-8")
-    return [
-        Block(found[1], found[2], text.count("\n", 0, found.start()) + 1)
-        for found in _BLOCK.finditer(text)
-    ]
+    found = _BLOCK.finditer(text)
+    return [Block(one[1], one[2], text.count("\n", 0, one.start()) + 1) for one in found]
 
 
 def read_prose(page: Path) -> str:
@@ -109,7 +108,18 @@ def run_pages(pages: Sequence[Path], folder: Path) -> int:
         write_files(page, folder)
     steps = [step for page in pages for step in _list_steps(page, folder)]
     for program, group in groupby(steps, key=_find_program):
-        _run_steps(program, list(group), folder, ", ".join(page.name for page in pages))
+        where = ", ".join(page.name for page in pages)
+        if program == "harmonium":
+            _run_harmonium(list(group), folder, where)
+            continue
+        for _, *words in group:
+            if program == "make":  # not the test suite inside the test suite
+                assert _run(["make", "--dry-run", "-C", str(ROOT), *words], folder, where)
+            elif program == "pip":
+                _check_installation(words, where)
+            else:
+                assert program == "watch", where
+                _watch(words, folder, where)
     return len(steps)
 
 
@@ -150,39 +160,21 @@ def _find_program(words: Sequence[str]) -> str:
     return "harmonium" if words[0] == "python" else words[0]
 
 
-def _run_steps(program: str, steps: Sequence[Sequence[str]], folder: Path, where: str) -> None:
-    """Run consecutive steps of one program; those of harmonium in one process."""
-    if program == "harmonium":
-        printed = _run([*_HARMONIUM, json.dumps(steps)], folder, where).split("\0")[1:]
-        for step, text in zip(steps, printed, strict=True):
-            assert text.strip("\1 \n") or "-o" in step, (
-                f"{where}: {shlex.join(step)}: shows nothing"
-            )
-            expected = folder / Path(step[1]).with_suffix(".out")
-            if step[0] == "python" and expected.exists():
-                assert text.partition("\1")[0] == expected.read_text("utf-8"), step[1]
-        return
-    for _, *words in steps:
-        if program == "make":  # not the test suite inside the test suite
-            assert _run(["make", "--dry-run", "-C", str(ROOT), *words], folder, where)
-        elif program == "pip":
-            _check_installation(words, where)
-        else:
-            assert program == "watch", where
-            _watch(words, folder, where)
+def _run_harmonium(steps: Sequence[Sequence[str]], folder: Path, where: str) -> None:
+    """Run consecutive scripts and commands in one process, and look at what they print."""
+    printed = _run([*_HARMONIUM, json.dumps(steps)], folder, where).split("\0")[1:]
+    for step, text in zip(steps, printed, strict=True):
+        assert text.strip("\1 \n") or "-o" in step, f"{where}: {shlex.join(step)}: shows nothing"
+        expected = folder / Path(step[1]).with_suffix(".out")
+        if step[0] == "python" and expected.exists():
+            assert text.partition("\1")[0] == expected.read_text("utf-8"), step[1]
 
 
 def _run(words: Sequence[str], folder: Path, where: str) -> str:
     """Run a program in a folder, and return what it prints; a browser is not opened."""
-    done = subprocess.run(
-        words,
-        cwd=folder,
-        env={**os.environ, "BROWSER": "true"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=TIMEOUT,
-    )
+    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": TIMEOUT}
+    environment = {**os.environ, "BROWSER": "true"}
+    done = subprocess.run(words, cwd=folder, env=environment, check=False, **options)
     assert done.returncode == 0, f"{where}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -207,10 +199,7 @@ def _watch(arguments: Sequence[str], folder: Path, where: str) -> None:
 
 def _check_installation(arguments: Sequence[str], where: str) -> None:
     """Check that this folder is installed, with extras that exist; install nothing."""
-    verb, what = arguments
-    named = re.fullmatch(r"\.(?:\[([\w,]+)\])?", what)
-    assert verb == "install", where
+    named = re.fullmatch(r"install \.(?:\[([\w,]+)\])?", " ".join(arguments))
     assert named, where
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = set(named[1].split(",")) if named[1] else set()
-    assert extras <= set(project["optional-dependencies"]), where
+    assert set((named[1] or "all").split(",")) <= set(project["optional-dependencies"]), where

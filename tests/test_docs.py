@@ -76,34 +76,33 @@ def test_studies_are_valid(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_blocks_are_of_a_known_language_and_compile(page: Path) -> None:
+def test_blocks_compile_and_links_lead_to_files(page: Path) -> None:
     for block in read_blocks(page):
-        assert block.language in LANGUAGES, f"{page.name}:{block.line}"
+        place = f"{page.name}:{block.line}"
+        assert block.language in LANGUAGES, place
         if block.language == "python":
-            compile(block.text, f"{page.name}:{block.line}", "exec")
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_console_blocks_consist_of_commands_for_a_shell(page: Path) -> None:
-    for block in read_blocks(page):
-        for line in block.text.splitlines() if block.language == "console" else ():
-            assert line.startswith("$ "), f"{page.name}:{block.line}"
-            words = ["sh", "-n", "-c", line[2:]]
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"{page.name}:{block.line}: {done.stderr}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_prose_is_wrapped(page: Path) -> None:
+            compile(block.text, place, "exec")
+        if block.language == "console":
+            lines = block.text.splitlines()
+            assert all(line.startswith("$ ") for line in lines), place
+            words = ["sh", "-n", "-c", "\n".join(line[2:] for line in lines)]
+            assert subprocess.run(words, check=False).returncode == 0, place
     lines = [line for line in read_prose(page).splitlines() if not line.startswith(("|", "[!["))]
     assert [line for line in lines if len(line) > MAX_COLUMNS] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_lead_to_files(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)", read_prose(page))
     files = [link for link in links if not link.startswith(("http", *GENERATED))]
     assert [link for link in files if not (page.parent / link).exists()] == []
+
+
+def test_readme_is_short_and_all_of_it_is_run() -> None:
+    readme = ROOT / "README.md"
+    lines = readme.read_text("utf-8").splitlines()
+    assert len(lines) <= 150
+    assert [line for line in lines if len(line) > MAX_COLUMNS and not line.startswith("|")] == []
+    blocks = read_blocks(readme)
+    assert [block.language for block in blocks[:3]] == ["console", "python", "text"]
+    assert len([line for line in blocks[1].text.splitlines() if line]) <= 5
+    assert all(block.is_script or block.commands or block.language == "text" for block in blocks)
 
 
 def test_every_page_is_part_of_the_site() -> None:

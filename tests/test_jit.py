@@ -41,22 +41,22 @@ def test_compiled_code_is_kept_and_loaded(decorate: Any, cache_folder: Path) -> 
     assert double_all(decorate).stats.cache_hits  # as in another process
 
 
-def test_kernels_work_where_no_folder_is_writable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    for name in ("InTreeCacheLocator", "UserWideCacheLocator"):
-        monkeypatch.setattr(getattr(caching, name), "from_function", lambda *_: None)
-    double_all()
-    assert not jit._listener.cached
-    assert jit.find_cache() is None
-
-
-def test_kernels_work_on_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("full", [True, False])
+def test_kernels_work_on_a_full_disk_and_where_no_folder_is_writable(
+    full: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", fail)
+    if full:
+        monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", fail)
+    else:
+        monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+        for name in ("InTreeCacheLocator", "UserWideCacheLocator"):
+            monkeypatch.setattr(getattr(caching, name), "from_function", lambda *_: None)
     double_all()
     assert not jit._listener.cached
+    assert full or jit.find_cache() is None
 
 
 def test_no_clock_counts_compiling_or_loading() -> None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import harmonium
+from harmonium.system import EXTRAS
 from tests.pages import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -28,9 +29,6 @@ def test_the_version_is_the_same_everywhere() -> None:
     newest = re.search(r"^## \[(.+?)\] - (\S+)$", read("CHANGELOG.md"), re.M)
     assert newest is not None
     assert newest.groups() == (version, citation["date-released"])
-
-
-def test_every_section_of_the_changelog_is_one_of_the_usual() -> None:
     kinds = set(re.findall(r"^### (.+)$", read("CHANGELOG.md"), re.M))
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     assert "Added" in kinds
@@ -45,16 +43,7 @@ def list_needed() -> list[str]:
     return [line for line in lines if not line.startswith("harmonium")]
 
 
-def test_everything_that_is_needed_is_pinned() -> None:
-    pinned = {
-        line.partition("==")[0].lower().replace("_", "-")
-        for line in read("constraints.txt").splitlines()
-    }
-    needed = {re.split("[><=~]", line)[0].lower() for line in list_needed()}
-    assert needed - pinned == set()
-
-
-def test_pins_satisfy_the_lower_bounds() -> None:
+def test_pins_satisfy_the_lower_bounds_of_everything_that_is_needed() -> None:
     pins = dict(
         line.lower().replace("_", "-").split("==")
         for line in read("constraints.txt").splitlines()
@@ -67,10 +56,8 @@ def test_pins_satisfy_the_lower_bounds() -> None:
     for line in list_needed():
         name, _, bound = line.lower().partition(">=")
         assert number(pins[name]) >= number(bound), line
-
-
-def test_dependencies_of_the_package_have_lower_bounds() -> None:
     assert [line for line in PROJECT["project"]["dependencies"] if ">=" not in line] == []
+    assert set(EXTRAS) <= set(PROJECT["project"]["optional-dependencies"])
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

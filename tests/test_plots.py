@@ -48,10 +48,8 @@ def test_every_plot_is_a_valid_picture(plot: Any, tmp_path: Path) -> None:
     titles = [panel["title"]["text"] for panel in spec["concat"]]
     assert titles == ["(a) 5-traps, n = 10", "(b) 5-traps, n = 20"]
     svg = vl_convert.vegalite_to_svg(spec)
-    assert "rbm" in svg
-    assert "boa" in svg
-    assert "NaN" not in svg
-    assert "Infinity" not in svg
+    shown = [word in svg for word in ("rbm", "boa", "NaN", "Infinity")]
+    assert shown == [True, True, False, False]
     plot(RUNS).save(tmp_path / "one.png")
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
 
@@ -92,19 +90,16 @@ def test_targets_of_several_instances_are_shares() -> None:
 
 def test_populations_of_a_grid_have_looks_of_their_own() -> None:
     runs = [make_run("rbm", A, 24, given=64), make_run("rbm", B, 100, given=128)]
-    spec = plots.plot_ecdf(runs).to_dict()
-    scale = spec["layer"][0]["encoding"]["color"]["scale"]
+    scale = plots.plot_ecdf(runs).to_dict()["layer"][0]["encoding"]["color"]["scale"]
     assert scale["domain"] == ["rbm, population 64", "rbm, population 128"]
     assert len({str(colour) for colour in scale["range"]}) == 2
 
 
 def test_the_table_of_targets_has_erts_with_the_runs_that_reach_them() -> None:
-    solved = [
-        make_run("rbm", [(1, 0.0), (10, 5.0), (at, 10.0)], 500, seed=at)
-        for at in (100, 200, 300, 400)
-    ]
-    halves = [make_run("boa", [(1, 0.0), (10, 5.0), (50, 10.0)], 500), make_run("boa", B[:2], 500)]
-    table = tabulate_erts([*solved, *halves, make_run("ea", B[:2], 500)])
+    start = [(1, 0.0), (10, 5.0)]
+    runs = [make_run("rbm", [*start, (at, 10.0)], 500, seed=at) for at in (100, 200, 300, 400)]
+    runs += [make_run("boa", [*start, (50, 10.0)], 500), make_run("boa", start, 500)]
+    table = tabulate_erts([*runs, make_run("ea", start, 500)])
     assert [column.title for column in table.columns][3:] == ["50%", "75%", "90%", "95%", "100%"]
     assert [[cell.text for cell in row[2:]] for row in table.rows] == [
         ["rbm", "10", "250", "250", "250", "250"],
@@ -112,8 +107,7 @@ def test_the_table_of_targets_has_erts_with_the_runs_that_reach_them() -> None:
         ["ea", "10", *["–"] * 4],
     ]
     last = table.rows[0][-1]
-    assert last.value == 250
-    assert (last.low or 0) < 250 < (last.high or 0)
+    assert (last.low or 0) < last.value < (last.high or 0)
     assert (table.rows[1][-1].value, table.rows[1][-1].low) == (550, None)  # of two runs
 
 
@@ -123,9 +117,7 @@ def test_figures_are_of_the_largest_size_that_all_algorithms_have() -> None:
     for figure in section.figures:
         assert [panel.title.text for panel in figure.panels] == ["5-traps, n = 20"]
     assert len(section.tables[0].rows) == 5
-    nothing = show_performance([], styles)
-    assert not nothing.figures
-    assert not nothing.paragraphs
+    assert not show_performance([], styles).figures
 
 
 @pytest.mark.parametrize(

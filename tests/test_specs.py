@@ -2,23 +2,22 @@
 
 import hashlib
 import json
-import re
 import sys
 from collections.abc import Iterator
-from dataclasses import Field, FrozenInstanceError, dataclass, fields
+from dataclasses import FrozenInstanceError, dataclass, fields
+from itertools import product
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Meta, inspect
-from msgspec.inspect import type_info
+from msgspec import Meta
 
 from harmonium import ALGORITHMS, EDA, NK, RBM, UMDA, FileProblem, OneMax, PaperRBM, Stop, Trap
-from harmonium.models import MODELS, Model
+from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
 from harmonium.specs import (
     FieldInfo,
@@ -45,112 +44,6 @@ from tests.problems.formats import ASSETS
 from tests.problems.test_contract import EXAMPLES
 
 
-def values_of(info: inspect.Type) -> st.SearchStrategy[Any]:
-    """Return the values a field may have, from its annotation."""
-    match info:
-        case inspect.Metadata(type=inner):
-            return values_of(inner)
-        case inspect.UnionType(types=types):
-            return st.one_of([values_of(member) for member in types])
-        case inspect.LiteralType(values=values):
-            return st.sampled_from(values)
-        case inspect.IntType():
-            return st.integers(info.ge, info.le)
-        case inspect.FloatType():
-            return st.floats(
-                info.ge if info.gt is None else info.gt,
-                info.le if info.lt is None else info.lt,
-                exclude_min=info.gt is not None,
-                exclude_max=info.lt is not None,
-                allow_nan=False,
-                allow_infinity=False,
-            )
-    others: dict[type, list[Any]] = {inspect.BoolType: [False, True], inspect.NoneType: [None]}
-    return st.sampled_from(others[type(info)])
-
-
-def make_any(cls: type[Spec]) -> st.SearchStrategy[Any]:
-    """Return any spec of a class whose fields do not depend on each other."""
-    hints: dict[str, Any] = {}
-    for base in cls.__mro__:  # the first class that has a field, the last here, says what it may be
-        hints |= get_type_hints(base, include_extras=True)
-    values = {field.name: values_of(type_info(hints[field.name])) for field in fields(cls)}
-    return st.builds(cls, **values)
-
-
-ANY_MODEL: st.SearchStrategy[Model] = st.one_of([make_any(cls) for cls in MODELS])
-ANY_EDA = st.builds(EDA, ANY_MODEL, population=st.sampled_from([8, 20, 10_000, "auto"]))
-ANY_SPEC: st.SearchStrategy[Any] = st.one_of(
-    st.sampled_from(EXAMPLES).map(lambda problem: (PROBLEMS, problem)),
-    ANY_MODEL.map(lambda model: (MODELS, model)),
-    ANY_EDA.map(lambda eda: (ALGORITHMS, eda)),
-)
-
-
-@given(ANY_SPEC)
-def test_a_spec_is_read_back_from_its_text_dict_and_json(case: tuple[Registry[Any], Spec]) -> None:
-    registry, spec = case
-    text = to_json(spec)
-    assert registry.parse(str(spec)) == spec
-    assert registry.from_dict(spec.to_dict()) == registry.from_dict(json.loads(text)) == spec
-    names = ["name", *(field.name for field in fields(spec))]
-    assert list(json.loads(text)) == sorted(names)
-    assert re.sub(r'"[^"]*"', "", text).count(" ") == 0
-
-
-@given(make_any(Stop))
-def test_stopping_rules_are_made_again_from_their_dict(stop: Stop) -> None:
-    assert from_dict(Stop, stop.to_dict()) == from_dict(Stop, json.loads(to_json(stop))) == stop
-
-
-@pytest.mark.parametrize(
-    ("spec", "text"),
-    [
-        (Trap(60, 5), "trap:length=60,order=5"),
-        (NK(20, 3, 4, "ring"), "nk:length=20,k=3,instance=4,neighbors=ring"),
-        (RBM(), "rbm"),
-        (RBM(hidden="n/2", centered=False, rate=1), "rbm:hidden=n/2,centered=false,rate=1.0"),
-        (PaperRBM(batch=50), "rbm-paper:batch=50"),
-        (Stop(patience=None), "stop:patience=none"),
-    ],
-)
-def test_the_text_has_only_what_is_not_default(spec: Spec, text: str) -> None:
-    assert str(spec) == text
-
-
-# Keys name results in stores: these are those of the first release.
-@pytest.mark.parametrize(
-    ("spec", "text"),
-    [
-        (Trap(60, 5), '{"distance":null,"length":60,"name":"trap","order":5}'),
-        (NK(20, 3), '{"instance":0,"k":3,"length":20,"name":"nk","neighbors":"random"}'),
-        (
-            EDA(UMDA(), population=10),
-            '{"model":{"name":"umda"},"name":"eda","pairing":"any","population":10,'
-            '"replacement":"keep-parents","tournament":2}',
-        ),
-    ],
-)
-def test_the_key_is_the_hash_of_the_json(spec: Spec, text: str) -> None:
-    assert to_json(spec) == text
-    assert to_key(spec) == hashlib.sha256(text.encode()).hexdigest()
-
-
-@given(ANY_MODEL, ANY_MODEL)
-@example(RBM(rate=0.0), RBM(rate=-0.0))
-@example(RBM(rate=1), RBM(rate=1.0))
-def test_specs_have_one_key_if_and_only_if_they_are_equal(one: Model, other: Model) -> None:
-    assert (one == other) == (to_key(one) == to_key(other))
-    assert one != other or hash(one) == hash(other)
-
-
-def test_specs_are_frozen_and_hold_plain_numbers() -> None:
-    with pytest.raises(FrozenInstanceError):
-        OneMax(5).length = 6  # type: ignore[misc]
-    assert to_json(OneMax(np.int64(5))) == to_json(OneMax(5))  # type: ignore[arg-type]
-    assert type(RBM(rate=np.float32(0.5)).rate) is float  # type: ignore[arg-type]
-
-
 @dataclass(frozen=True)
 class Cake(Spec):
     __module__ = "harmonium.cakes"  # as if it came with harmonium: known by its name
@@ -172,13 +65,75 @@ class SweetCake(Cake):
 
 
 CAKES: Registry[Cake] = Registry("cake", Cake, [Cake, SweetCake])
+REGISTRIES: list[Registry[Any]] = [PROBLEMS, MODELS, ALGORITHMS, CAKES]
+SPECS: list[tuple[Registry[Any], Spec]] = [
+    *((PROBLEMS, problem) for problem in EXAMPLES),
+    *((MODELS, model()) for model in MODELS),
+    *((ALGORITHMS, EDA(model(), population=8)) for model in MODELS),
+    (MODELS, RBM(hidden="n/2", centered=False, rate=0.1 + 0.2)),
+    (ALGORITHMS, EDA(PaperRBM(batch=50), population="auto")),
+    (CAKES, SweetCake(3, sugar=1e-300, icing="none", candles=0, vegan=True)),
+]
+
+
+@pytest.mark.parametrize(("registry", "spec"), SPECS)
+def test_a_spec_is_read_back_from_its_text_dict_and_json(
+    registry: Registry[Any], spec: Spec
+) -> None:
+    plain = json.loads(to_json(spec))
+    assert registry.parse(str(spec)) == spec
+    assert registry.from_dict(spec.to_dict()) == registry.from_dict(plain) == spec
+    assert list(plain) == sorted(["name", *(field.name for field in fields(spec))])
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (Trap(60, 5), "trap:length=60,order=5"),
+        (NK(20, 3, 4, "ring"), "nk:length=20,k=3,instance=4,neighbors=ring"),
+        (RBM(hidden="n/2", centered=False, rate=1), "rbm:hidden=n/2,centered=false,rate=1.0"),
+        (PaperRBM(batch=50), "rbm-paper:batch=50"),
+        (Stop(patience=None), "stop:patience=none"),
+    ],
+)
+def test_the_text_has_only_what_is_not_default(spec: Spec, text: str) -> None:
+    assert str(spec) == text
+    assert from_dict(type(spec), spec.to_dict()) == spec
+
+
+# Keys name results in stores: these are those of the first release.
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (Trap(60, 5), '{"distance":null,"length":60,"name":"trap","order":5}'),
+        (NK(20, 3), '{"instance":0,"k":3,"length":20,"name":"nk","neighbors":"random"}'),
+        (
+            EDA(UMDA(), population=10),
+            '{"model":{"name":"umda"},"name":"eda","pairing":"any","population":10,'
+            '"replacement":"keep-parents","tournament":2}',
+        ),
+    ],
+)
+def test_the_key_is_the_hash_of_the_json(spec: Spec, text: str) -> None:
+    assert to_json(spec) == text
+    assert to_key(spec) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_specs_have_one_key_if_and_only_if_they_are_equal() -> None:
+    rates = [0.0, -0.0, 1, 1.0, 0.5, np.float32(0.5), np.nextafter(0.5, 1)]
+    for one, other in product([RBM(rate=rate) for rate in rates], repeat=2):  # type: ignore[arg-type]
+        assert (one == other) == (to_key(one) == to_key(other))
+        assert one != other or hash(one) == hash(other)
+    assert len({to_key(RBM(rate=rate)) for rate in rates}) == 4  # type: ignore[arg-type]
+    assert to_json(OneMax(np.int64(5))) == to_json(OneMax(5))  # type: ignore[arg-type]
+    with pytest.raises(FrozenInstanceError):
+        OneMax(5).length = 6  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        *(("layers", value, "an integer ≥ 1 and ≤ 1,000") for value in (0, 1001, 2.5, "two", None)),
-        ("layers", True, "an integer ≥ 1 and ≤ 1,000"),
+        *(("layers", value, "an integer ≥ 1 and ≤ 1,000") for value in (0, 1001, 2.5, "two", True)),
         *(("sugar", value, "a number > 0 and < 0.5") for value in (0, 0.5, np.inf, np.nan)),
         ("icing", "salt", "one of lemon, none, rum"),
         ("candles", -1, "an integer ≥ 0 or none"),
@@ -201,12 +156,10 @@ def test_every_wrong_field_of_every_spec_is_a_spec_error(cls: type[Spec]) -> Non
     for info in describe_fields(cls):
         if info.default is None:
             given.setdefault(info.name, 8)
-    for field in fields(cls):
-        if field.name == "path":  # any text is one
-            continue
+    for field in {field.name for field in fields(cls)} - {"path"}:  # any text is one
         with pytest.raises(SpecError) as caught:
-            cls(**given | {field.name: "wrong"})
-        assert str(caught.value).startswith(f"{cls.name}: {field.name} is 'wrong'; expected ")
+            cls(**given | {field: "wrong"})
+        assert str(caught.value).startswith(f"{cls.name}: {field} is 'wrong'; expected ")
 
 
 @pytest.mark.parametrize(
@@ -216,20 +169,17 @@ def test_every_wrong_field_of_every_spec_is_a_spec_error(cls: type[Spec]) -> Non
         ("cake: layers = 3 , sugar = 1e-1", Cake(3, sugar=0.1)),
         ("cake :layers=3,", Cake(3)),
         ("cake:layers=3,candles=none,vegan=TRUE", Cake(3, vegan=True)),
-        ("cake:candles=8,layers=3", Cake(3, candles=8)),
-        ("sweet-cake:layers=3,icing=rum", SweetCake(3, icing="rum")),
+        ("sweet-cake:icing=rum,layers=3", SweetCake(3, icing="rum")),
     ],
 )
 def test_texts_are_read(text: str, cake: Cake) -> None:
     assert CAKES.parse(text) == cake
-    assert type(CAKES.parse(text)) is type(cake)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("pie", "unknown cake 'pie'; known: cake, sweet-cake, or module:name"),
-        ("", "unknown cake ''; known: cake, sweet-cake"),
+        ("", "unknown cake ''; known: cake, sweet-cake, or module:name"),
         ("Cake:layers=1", "unknown cake 'Cake'; known: cake, sweet-cake"),
         ("cake:sugar=0.3", "cake: layers is missing; write cake:layers=…"),
         ("cake:layers=1,salt=2", "cake: unknown field 'salt'; known: layers, sugar, icing, can"),
@@ -249,26 +199,15 @@ def test_a_text_that_is_no_spec_says_why(text: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def field_name(field: Field[Any]) -> str:
-    return field.name
-
-
 def texts(registry: Registry[Any]) -> st.SearchStrategy[str]:
     """Return texts, most of them nearly right."""
-    numbers = st.one_of(st.integers(-2, 70), st.integers(), st.floats())
+    names = [(cls.name, field.name) for cls in registry for field in fields(cls)]
     words = st.sampled_from(["", "none", "true", "n/2", "ring", "samples"])
-    value = st.one_of(numbers.map(str), words, st.text(max_size=5))
-    nearly = [
-        st.lists(st.builds("{}={}".format, st.sampled_from(fields(cls)).map(field_name), value))
-        for cls in registry
-        if fields(cls)
-    ]
-    names = st.sampled_from([cls.name for cls in registry])
-    settings = st.one_of(*nearly, st.lists(st.text(max_size=9))).map(",".join)
-    return st.one_of(st.text(), st.builds("{}:{}".format, names, settings))
-
-
-REGISTRIES: list[Registry[Any]] = [PROBLEMS, MODELS, ALGORITHMS, CAKES]
+    value = st.one_of(st.integers(-2, 70).map(str), st.floats().map(str), words, st.text())
+    nearly = st.builds(
+        lambda name, value: f"{name[0]}:{name[1]}={value}", st.sampled_from(names), value
+    )
+    return st.one_of(st.text(), nearly)
 
 
 @pytest.mark.parametrize("registry", REGISTRIES, ids=lambda known: known.kind)
@@ -307,9 +246,7 @@ def test_settings_are_read_back_from_their_text(settings: dict[str, Scalar]) -> 
     ],
 )
 def test_settings_are_read(text: str, settings: dict[str, Scalar]) -> None:
-    parsed = parse_settings("name", text)
-    assert parsed == settings
-    assert list(map(type, parsed.values())) == list(map(type, settings.values()))
+    assert repr(parse_settings("name", text)) == repr(settings)
 
 
 def test_fields_are_described() -> None:
@@ -330,11 +267,9 @@ def test_fields_are_described() -> None:
 @pytest.mark.parametrize("registry", REGISTRIES, ids=lambda registry: registry.kind)
 def test_what_comes_with_harmonium_is_found_by_its_name(registry: Registry[Any]) -> None:
     names = [cls.name for cls in registry]
-    assert len(set(names)) == len(names)
-    for cls in registry:
-        assert cls.name in registry
-        assert registry[cls.name] is cls
-        assert identify(cls) == cls.name
+    assert [registry[name] for name in names] == list(registry)
+    assert [identify(cls) for cls in registry] == names
+    assert all(name in registry for name in names)
     message = f"unknown {registry.kind} 'nobody'; known: {', '.join(names)}, or module:name"
     for ask in (registry.__getitem__, registry.parse, lambda name: registry.make(name, {})):
         with pytest.raises(SpecError) as caught:
@@ -383,13 +318,6 @@ def function():
 number = 3
 """
 
-CLASSES: list[Any] = [
-    pytest.param(MODELS, "UserModel", {"smoothing": 0.25}, id="model"),
-    pytest.param(PROBLEMS, "UserProblem", {"length": 6, "offset": 2.0}, id="problem"),
-    pytest.param(ALGORITHMS, "UserAlgorithm", {"restarts": 5}, id="algorithm"),
-    pytest.param(MODELS, "Holder.Inner", {}, id="inner"),
-]
-
 
 @pytest.fixture
 def module(tmp_path: Path) -> Iterator[str]:
@@ -398,24 +326,37 @@ def module(tmp_path: Path) -> Iterator[str]:
         yield write_module(tmp_path, SOURCE)
 
 
-@pytest.mark.parametrize(("registry", "name", "settings"), CLASSES)
-def test_a_class_of_the_user_is_found_by_its_path(
-    module: str, registry: Registry[Any], name: str, settings: dict[str, Any]
+@pytest.mark.parametrize(
+    ("registry", "name", "settings"),
+    [
+        pytest.param(MODELS, "UserModel", {"smoothing": 0.25}, id="model"),
+        pytest.param(PROBLEMS, "UserProblem", {"length": 6, "offset": 2.0}, id="problem"),
+        pytest.param(ALGORITHMS, "UserAlgorithm", {"restarts": 5}, id="algorithm"),
+        pytest.param(MODELS, "Holder.Inner", {}, id="inner"),
+    ],
+)
+def test_a_class_of_the_user_is_found_by_its_path_until_its_module_changes(
+    module: str, tmp_path: Path, registry: Registry[Any], name: str, settings: dict[str, Any]
 ) -> None:
     path, known = f"{module}:{name}", list(registry)
-    cls = registry[path]
-    assert cls is registry[path]
-    assert identify(cls) == path
     spec = registry.make(path, settings)
-    assert type(spec) is cls
-    words = format_spec(path, settings)
-    assert registry.parse(words) == registry.from_dict(spec.to_dict()) == spec
-    assert str(spec) == words
-    assert len(spec.to_dict()["source"]) == 64
+    assert type(spec) is registry[path]
+    assert str(spec) == format_spec(identify(type(spec)), settings) == format_spec(path, settings)
+    saved = spec.to_dict()
+    assert registry.parse(str(spec)) == registry.from_dict(saved) == spec
     registry.check(path, settings)
     check_findable(registry, spec)
     assert list(registry) == known
     assert "mine" not in registry
+    (tmp_path / f"{module}.py").write_text(SOURCE.replace("= 0.5", "= 0.75"), encoding="utf-8")
+    after = registry.make(path, settings)
+    assert type(after) is not type(spec)
+    assert (str(after), to_key(after) == to_key(spec)) == (str(spec), False)
+    with pytest.raises(SpecError) as caught:
+        registry.from_dict(saved)
+    message = f"{path}: its module has changed since the {registry.kind} was saved"
+    assert str(caught.value) == message
+    assert spec.to_dict() == saved  # a spec keeps the source that it was made of
 
 
 @pytest.mark.parametrize(
@@ -445,28 +386,12 @@ def test_what_is_not_of_the_kind_is_refused(
     assert str(caught.value).startswith(message.replace("MODULE", module))
 
 
-@pytest.mark.parametrize(("registry", "name", "settings"), CLASSES)
-def test_a_changed_module_is_imported_again_and_its_saved_specs_are_refused(
-    module: str, tmp_path: Path, registry: Registry[Any], name: str, settings: dict[str, Any]
-) -> None:
-    path = f"{module}:{name}"
-    before = registry.make(path, settings)
-    saved = before.to_dict()
-    (tmp_path / f"{module}.py").write_text(SOURCE.replace("= 0.5", "= 0.75"), encoding="utf-8")
-    after = registry.make(path, settings)
-    assert type(after) is not type(before)
-    assert (str(after), to_key(after) == to_key(before)) == (str(before), False)
-    with pytest.raises(SpecError) as caught:
-        registry.from_dict(saved)
-    message = f"{path}: its module has changed since the {registry.kind} was saved"
-    assert str(caught.value) == message
-    assert before.to_dict() == saved  # a spec keeps the source that it was made of
-
-
 @pytest.mark.parametrize("path", ["sum", "no spaces:here", "a:", ":b", "a/b.py:c", "a.py:b c"])
 def test_what_is_not_a_path_is_refused(path: str) -> None:
     with pytest.raises(SpecError, match=r"is not a path; write module:function, without \.py$"):
         find_object(path)
+    with pytest.raises(SpecError, match=r"the problem is {}, which has no name; expected what"):
+        PROBLEMS.from_dict({})
 
 
 def test_any_callable_is_found_and_names_are_python_identifiers(tmp_path: Path) -> None:
@@ -485,7 +410,6 @@ def test_a_class_that_cannot_be_imported_again_is_refused() -> None:
     message = "is of a class that cannot be imported again; for a checkpoint or a study define it"
     with pytest.raises(SpecError, match=message):
         check_findable(ALGORITHMS, EDA(Local(), population=20))
-    check_findable(ALGORITHMS, EDA(UMDA(), population=20))
 
 
 @pytest.mark.parametrize(
@@ -506,16 +430,16 @@ def test_a_module_that_cannot_be_imported_says_why(
     assert str(caught.value).startswith(f"{name}:make: importing {name} {message}")
 
 
-HELPERS = [
-    ("import {0}", True),
-    ("from {0} import VALUE as there", True),
-    ("from {0}_package import inner", True),
-    ("import {0}_package.inner as there", True),
-    ("__import__('{0}')", False),  # a name that is computed is not seen, as the docs say
-]
-
-
-@pytest.mark.parametrize(("imports", "seen"), HELPERS)
+@pytest.mark.parametrize(
+    ("imports", "seen"),
+    [
+        ("import {0}", True),
+        ("from {0} import VALUE as there", True),
+        ("from {0}_package import inner", True),
+        ("import {0}_package.inner as there", True),
+        ("__import__('{0}')", False),  # a name that is computed is not seen, as the docs say
+    ],
+)
 def test_a_changed_module_that_is_imported_changes_the_source(
     tmp_path: Path, imports: str, seen: bool
 ) -> None:
@@ -534,7 +458,9 @@ def test_a_changed_module_that_is_imported_changes_the_source(
     assert (sources[0] != sources[1]) == seen
 
 
-def test_a_module_is_that_of_the_folder(tmp_path: Path) -> None:
+def test_the_source_is_the_hash_of_the_file_or_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A worker may serve two studies whose modules have the same name."""
     name = write_module(tmp_path, SOURCE)
     other = tmp_path / "other"
@@ -542,16 +468,10 @@ def test_a_module_is_that_of_the_folder(tmp_path: Path) -> None:
     (other / f"{name}.py").write_text(SOURCE.replace("= 0.5", "= 0.75"), encoding="utf-8")
     for folder, smoothing in ((tmp_path, 0.5), (other, 0.75)):
         with importable(folder):
-            assert vars(MODELS.parse(f"{name}:UserModel"))["smoothing"] == smoothing
-
-
-def test_the_source_is_the_hash_of_the_file_or_of_the_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = write_module(tmp_path, SOURCE)
-    with importable(tmp_path):
-        source = MODELS.parse(f"{name}:UserModel").to_dict()["source"]
-    assert source == hashlib.sha256((tmp_path / f"{name}.py").read_bytes()).hexdigest()
+            plain = MODELS.parse(f"{name}:UserModel").to_dict()
+        assert plain["smoothing"] == smoothing
+        content = (folder / f"{name}.py").read_bytes()
+        assert plain["source"] == hashlib.sha256(content).hexdigest()
     typed = ModuleType("typed_in")
     exec("def make(length): return __import__('harmonium').OneMax(length)", vars(typed))  # noqa: S102
     monkeypatch.setitem(sys.modules, "typed_in", typed)  # as in an interactive session
@@ -565,9 +485,5 @@ def test_a_folder_is_importable_only_meanwhile(tmp_path: Path) -> None:
         assert sys.path == [str(tmp_path), *before]
         sys.path.clear()  # what a module does to the path does not last
     assert sys.path == before
-    with importable(tmp_path):
-        sys.path.append("lasting")  # for modules that are imported later
-    assert sys.path == [*before, "lasting"]
-    sys.path.remove("lasting")
     with importable(None):
         assert sys.path == before

@@ -30,8 +30,7 @@ class FittedFaulty:
         return {"share": np.nan if self.fault == "undefined" else self.frequencies.mean()}
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
-        if self.fault == "few rows":
-            count = max(1, count - 1)
+        count -= self.fault == "few rows" and count > 1
         draws = (GLOBAL if self.fault == "global" else rng).random((count, self.frequencies.size))
         if self.fault == "deterministic":
             draws[:] = 0.5
@@ -41,16 +40,13 @@ class FittedFaulty:
         return rows * np.uint8(2) if self.fault == "twos" else rows
 
     def interactions(self) -> Interactions:
-        n = self.frequencies.size
-        strengths = np.triu(np.ones((n, n)), 1)
-        if self.fault != "asymmetric":
-            strengths += strengths.T
-        if self.fault == "itself":
-            np.fill_diagonal(strengths, 1.0)
-        if self.fault == "negative":
-            strengths *= -1
-        if self.fault == "shape":
-            strengths = strengths[:-1]
+        one = np.eye(self.frequencies.size)
+        strengths = {
+            "asymmetric": np.triu(1 - one, 1),
+            "itself": np.ones_like(one),
+            "negative": one - 1,
+            "shape": (1 - one)[:-1],
+        }.get(self.fault, 1 - one)
         return Interactions(strengths, threshold=0.0 if self.fault == "threshold" else 1.0)
 
     def linkage(self) -> list[tuple[int, ...]]:
