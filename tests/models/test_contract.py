@@ -21,14 +21,6 @@ def test_contract(check: Callable[[Model], None], model: Model) -> None:
     check(model)
 
 
-@pytest.mark.parametrize("model", EVERY_MODEL)
-def test_samples_need_no_conversion(model: Model) -> None:
-    fitted = model.fit(random_rows(60, 9, seed=1), np.random.default_rng(2))
-    sample = fitted.sample(7, np.random.default_rng(3))
-    assert sample.dtype == np.uint8
-    assert sample.flags.c_contiguous
-
-
 LONG = [hm.RBM(), hm.PaperRBM(max_epochs=5), hm.BOA(), hm.DBN(), hm.DBM(), hm.DAE(), hm.Helmholtz()]
 
 

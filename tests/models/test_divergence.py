@@ -1,71 +1,99 @@
-"""RBM kernels against enumeration and against a plain transcription of the paper."""
+"""RBMs against enumeration, and contrastive divergence against a transcription of the paper."""
 
-import itertools
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from harmonium.arrays import Bits
 from harmonium.models import rbm as kernels
-from harmonium.models.neural import Floats, Machine, Part, activate, draw
-from harmonium.models.rbm import Rule
-
-KEY = np.uint64(20260101)
-ONE = np.float32(1.0)
-
-
-def machine(n: int, m: int, seed: int, spread: float = 1.0) -> Machine:
-    rng = np.random.default_rng(seed)
-    shapes = ((n, m), (n,), (m,))
-    return Machine(*(rng.normal(0, spread, shape).astype(np.float32) for shape in shapes))
+from harmonium.models.base import DOUBLED_ODDS, Matrix
+from harmonium.models.neural import CONTEXTS, Floats, Machine, Part
+from harmonium.models.rbm import FittedRBM, Rule
+from tests.models.oracles import KEY, assert_drawn_from, draw_units, make_machine, rng
+from tests.rows import every_row, random_rows
 
 
-def all_rows(n: int) -> Bits:
-    return np.array(list(itertools.product([0, 1], repeat=n)), dtype=np.uint8)
+def make_rbm(length: int, hidden: int, spread: float) -> FittedRBM:
+    machine = make_machine(length, hidden, seed=1)
+    machine.W[:] *= spread
+    return FittedRBM(machine, random_rows(40, length, seed=1), 1, False, {})
 
 
-def joint(rbm: Machine) -> NDArray[np.float64]:
-    """P(V, H) by enumeration of -E = v·W·h + b·v + c·h: (2^n, 2^m)."""
-    W, b, c = (weights.astype(np.float64) for weights in rbm)
-    V, H = all_rows(len(b)).astype(float), all_rows(len(c)).astype(float)
-    weight = np.exp(V @ W @ H.T + (V @ b)[:, None] + (H @ c)[None, :])
-    probabilities: NDArray[np.float64] = weight / weight.sum()
-    return probabilities
-
-
-def test_conditionals_match_enumeration() -> None:
-    rbm = machine(6, 3, seed=1)
-    V = all_rows(6).astype(np.float32)
-    H = all_rows(3).astype(np.float32)
-    both = joint(rbm)
-    hidden = V @ rbm.W
-    activate(hidden, rbm.c, ONE)
-    np.testing.assert_allclose(hidden, (both @ H) / both.sum(axis=1)[:, None], atol=1e-5)
-    visible = H @ rbm.W.T
-    activate(visible, rbm.b, ONE)
-    np.testing.assert_allclose(visible, (both.T @ V) / both.sum(axis=0)[:, None], atol=1e-5)
+def enumerate_log_probabilities(machine: Machine) -> Matrix:
+    """Return log P of every row, from the sum over all states of the hidden units."""
+    W, b, c = (part.astype(np.float64) for part in machine)
+    V, H = every_row(len(b)), every_row(len(c))
+    energies = (V @ b)[:, None] + (V @ W + c) @ H.T
+    logs: Matrix = np.logaddexp.reduce(energies, axis=1) - np.logaddexp.reduce(energies, axis=None)
+    return logs
 
 
 def test_gibbs_chains_reach_the_marginals() -> None:
-    """A χ² test over the 64 rows at five standard deviations: false alarms 1 in 3 million."""
-    rbm = machine(6, 3, seed=3, spread=0.7)
-    count = 100_000
-    V = np.zeros((count, 6), np.float32)
+    rbm = make_machine(6, 3, seed=3, spread=0.7)
+    V = np.zeros((100_000, 6), np.float32)
     kernels.gibbs(V, rbm, 50, KEY)
-    seen = np.bincount((V @ (2.0 ** np.arange(5, -1, -1))).astype(int), minlength=64)
-    expected = count * joint(rbm).sum(axis=1)
-    chi_squared = ((seen - expected) ** 2 / expected).sum()
-    assert chi_squared < 63 + 5 * np.sqrt(2 * 63)
+    assert_drawn_from(V, np.exp(enumerate_log_probabilities(rbm)))
+
+
+def test_the_free_energy_is_the_enumerated_one() -> None:
+    fitted = make_rbm(6, 4, 1.0)
+    energies = fitted.free_energy(every_row(6))
+    logs = enumerate_log_probabilities(fitted.machine)
+    np.testing.assert_allclose(energies[0] - energies, logs - logs[0], atol=1e-6)
+
+
+def log_odds_ratios(fitted: FittedRBM) -> Matrix:
+    """Return the mean log odds ratio of each pair of bits, given the others as in some parents."""
+    logs = enumerate_log_probabilities(fitted.machine)
+    length = fitted.parents.shape[1]
+    places = 1 << np.arange(length - 1, -1, -1)
+    ratios = np.zeros((length, length))
+    for one, other in product(range(length), repeat=2):
+        for parent in fitted.parents[:CONTEXTS].astype(int) if one != other else ():
+            for bits in product((0, 1), repeat=2):
+                parent[[one, other]] = bits
+                sign = 1 if bits[0] == bits[1] else -1
+                ratios[one, other] += sign * logs[parent @ places] / CONTEXTS
+    return ratios
+
+
+@pytest.mark.parametrize(("length", "hidden"), [(2, 1), (6, 4)])
+@pytest.mark.parametrize("spread", [0.1, 1.0, 5.0])
+def test_interactions_are_log_odds_ratios(length: int, hidden: int, spread: float) -> None:
+    fitted = make_rbm(length, hidden, spread)
+    interactions = fitted.interactions()
+    expected = np.abs(log_odds_ratios(fitted))
+    np.testing.assert_allclose(interactions.strengths, expected, rtol=1e-5, atol=1e-6)
+    assert (interactions.directed, interactions.threshold) == (False, DOUBLED_ODDS)
+
+
+def test_interactions_of_extreme_weights_are_numbers() -> None:
+    strengths = make_rbm(10, 8, 1000.0).interactions().strengths
+    assert np.isfinite(strengths).all()
+    np.testing.assert_array_equal(strengths, strengths.T)
+
+
+def test_linkage_is_where_the_units_have_their_weights() -> None:
+    fitted = make_rbm(5, 6, 1.0)
+    fitted.machine.W[:] = np.array(
+        [
+            [1.0, 0.0, 0.0, 0.0, 5.0, 1.0],
+            [1.0, 0.0, 0.0, 0.0, 0.1, 1.0],
+            [0.1, -2.0, 0.0, 0.0, 0.1, 0.0],
+            [0.1, 2.0, 0.0, 0.0, 0.1, 0.0],
+            [0.0, 2.0, 3.0, 0.0, 0.1, 0.0],
+        ]
+    )
+    # The third unit has one bit, the fourth none, the fifth nearly all on one bit; the sixth
+    # links the same bits as the first.
+    assert fitted.linkage() == [(0, 1), (2, 3, 4)]
 
 
 def test_gibbs_draws_do_not_depend_on_how_the_rows_are_split() -> None:
-    rbm = machine(10, 5, seed=4)
-    rng = np.random.default_rng(0)
-    whole = rng.integers(0, 2, (700, 10)).astype(np.float32)
+    rbm = make_machine(10, 5, seed=4)
+    whole = random_rows(700, 10, seed=0).astype(np.float32)
     part = whole[:300].copy()
     kernels.gibbs(whole, rbm, 5, KEY)
     kernels.gibbs(part, rbm, 5, KEY)
@@ -73,10 +101,9 @@ def test_gibbs_draws_do_not_depend_on_how_the_rows_are_split() -> None:
 
 
 def test_reconstruction_error_is_the_mean_distance_to_the_reconstruction() -> None:
-    rbm = machine(8, 4, seed=5)
-    V = np.random.default_rng(1).integers(0, 2, (600, 8)).astype(np.float32)
-    hidden = expit(V @ rbm.W + rbm.c)
-    again = expit(hidden @ rbm.W.T + rbm.b)
+    rbm = make_machine(8, 4, seed=5)
+    V = random_rows(600, 8, seed=1).astype(np.float32)
+    again = expit(expit(V @ rbm.W + rbm.c) @ rbm.W.T + rbm.b)
     error = kernels.reconstruction_error(V, rbm, False, KEY)
     assert error == pytest.approx(np.abs(V - again).mean(), abs=1e-6)
     drawn = kernels.reconstruction_error(V, rbm, True, KEY)
@@ -98,12 +125,6 @@ def rule(**changes: Any) -> Rule:
     return plain._replace(**changes)
 
 
-def drawn(inputs: Floats, bias: Floats, stream: int, first: int) -> Floats:
-    values = inputs.astype(np.float32).copy()
-    draw(values, bias, KEY, stream, first)
-    return values
-
-
 def transcribe(
     data: Floats,
     rbm: Machine,
@@ -121,15 +142,15 @@ def transcribe(
     batches = -(-len(data) // batch)
     for first, end in pairwise(i * len(data) // batches for i in range(batches + 1)):
         V = data[first:end]
-        sample = drawn(V @ W, c, stream, first)
+        sample = draw_units(V @ W, c, stream, first)
         H = sample if how.sampled else expit(V @ W + c)
         model_V = V
         if len(chains):
-            sample = drawn(chains[: len(V)] @ W, c, stream + 1, first)
+            sample = draw_units(chains[: len(V)] @ W, c, stream + 1, first)
         for step in range(how.steps):
             if step:
-                sample = drawn(model_V @ W, c, stream + 2 * step + 1, first)
-            model_V = drawn(sample @ W.T, b, stream + 2 * step + 2, first)
+                sample = draw_units(model_V @ W, c, stream + 2 * step + 1, first)
+            model_V = draw_units(sample @ W.T, b, stream + 2 * step + 2, first)
         model_H = expit(model_V @ W + c)
         if len(chains):
             chains[: len(V)] = model_V
@@ -166,11 +187,11 @@ def test_an_epoch_is_the_papers_algorithm(
 ) -> None:
     batch = changes.get("batch", 10)
     how = rule(**{name: value for name, value in changes.items() if name != "batch"})
-    rng = np.random.default_rng(6)
-    data = rng.integers(0, 2, (37, 6)).astype(np.float32)
-    rbm, last = machine(6, 3, seed=7, spread=0.3), machine(6, 3, seed=8, spread=0.01)
-    chains = rng.integers(0, 2, (batch if persistent else 0, 6)).astype(np.float32)
-    connected = (rng.random((6, 3)) < (0.5 if sparse else 1.0)).astype(np.float32)
+    source = rng(6)
+    data = source.integers(0, 2, (37, 6)).astype(np.float32)
+    rbm, last = make_machine(6, 3, seed=7, spread=0.3), make_machine(6, 3, seed=8, spread=0.01)
+    chains = source.integers(0, 2, (batch if persistent else 0, 6)).astype(np.float32)
+    connected = (source.random((6, 3)) < (0.5 if sparse else 1.0)).astype(np.float32)
     expected = transcribe(data, rbm, last, connected, chains.copy(), how, batch, epoch=2)
     batches = -(-len(data) // batch)
     part = Part(np.arange(len(data)), batches, 0, batches, KEY, 2)

@@ -1,18 +1,17 @@
-"""PBIL, forests, ECGA, MRF and GA as models; their kernels have tests of their own."""
+"""UMDA, PBIL, forests, ECGA, MRF and GA as models; kernels have tests of their own."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from harmonium import BMDA, ECGA, GA, MIMIC, MRF, PBIL, UMDA, Tree
 from harmonium.arrays import Bits
+from harmonium.models import read_facts, read_interactions, read_linkage, read_weights
+from tests.models.oracles import assert_drawn_from, rng
 from tests.models.test_mrf import enumerate_probabilities, make_field
 from tests.rows import every_row, random_rows
-
-
-def rng(seed: int = 1) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def rows_of(*texts: str) -> Bits:
@@ -29,11 +28,15 @@ def test_pbil_moves_by_its_rate() -> None:
     np.testing.assert_allclose(half.fit(first, rng()).marginals, [0.625, 0.4375])
 
 
-def test_pbil_with_rate_one_is_umda() -> None:
-    first, second = random_rows(20, 5, seed=1), random_rows(20, 5, seed=2)
-    model = PBIL(rate=1.0)
-    fitted = model.fit(second, rng(), model.fit(first, rng()))
-    np.testing.assert_allclose(fitted.marginals, UMDA().fit(second, rng()).marginals)
+def test_umda_offers_nothing() -> None:
+    fitted = UMDA().fit(random_rows(20, 5, seed=1), rng())
+    assert [read(fitted) for read in (read_interactions, read_linkage, read_weights)] == [None] * 3
+
+
+def test_a_fact_that_is_not_a_number_is_refused() -> None:
+    assert read_facts(SimpleNamespace(facts={"epochs": np.float32(3)})) == {"epochs": 3.0}
+    with pytest.raises(ValueError, match="the model's fact 'note' is 'hello'; expected a number"):
+        read_facts(SimpleNamespace(facts={"note": "hello"}))
 
 
 def test_pair_counts_decay() -> None:
@@ -45,12 +48,6 @@ def test_pair_counts_decay() -> None:
     second = model.fit(rows_of("01"), rng(), first)
     assert second.counts.total == 1 + 0.5 * 22
     np.testing.assert_allclose(second.counts.ones, np.array([[6.0, 3.0], [3.0, 6.5]]))
-
-
-def test_a_tree_of_another_length_is_refused() -> None:
-    model = Tree(decay=0.5)
-    with pytest.raises(ValueError, match="the tree before has 3 bits, its parents 4"):
-        model.fit(random_rows(9, 4, seed=1), rng(), model.fit(random_rows(9, 3, seed=1), rng()))
 
 
 def test_a_forest_has_only_significant_edges() -> None:
@@ -145,10 +142,7 @@ def test_two_points_cut_one_stretch() -> None:
 
 def test_uniform_crossover_takes_every_bit_from_either_parent() -> None:
     fitted = GA(mutation=0.0).fit(rows_of("000000", "111111"), rng())
-    sample = fitted.sample(6400, rng(2))
-    seen = np.bincount(sample @ (1 << np.arange(6)), minlength=64)
-    assert seen.min() > 50  # of 100 expected in each of 64 rows
-    assert seen.max() < 150
+    assert_drawn_from(fitted.sample(6400, rng(2)), np.full(64, 1 / 64))
 
 
 def test_rates_of_crossover_and_mutation() -> None:

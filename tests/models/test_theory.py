@@ -8,15 +8,9 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from benchmarks.speed.boa import make_trap_rows
-from benchmarks.speed.measure import Size
 
-from harmonium import ECGA, EDA, OneMax, Problem, Trap, run
+from harmonium import EDA, OneMax, Problem, Trap, run
 from harmonium.arrays import Bits, Fitness
-
-UNIVARIATE = ["umda", "pbil"]
-PAIRWISE = ["mimic", "bmda", "tree"]
-RUNS = 3
 
 
 @dataclass
@@ -43,54 +37,37 @@ class Chain:
         return satisfied
 
 
-def count_solved(problem: Problem, eda: EDA) -> int:
+UNIVARIATE = ["umda", "pbil"]
+PAIRWISE = ["mimic", "bmda", "tree"]
+NEURAL = ["rbm", "dbn", "dbm", "dae", "helmholtz"]
+RUNS = 3
+
+CASES = [
+    # Independent bits, and crossover: neither chains nor traps.
+    *((model, OneMax(100), 200, 2, RUNS) for model in [*UNIVARIATE, "ga"]),
+    *((model, Chain(40), 1000, 2, 0) for model in UNIVARIATE),
+    *((model, Trap(40, 5), 2000, 2, 0) for model in [*UNIVARIATE, "ga"]),
+    # Twelve blocks of five bits: a pair does not tell where they begin and end.
+    *((model, Chain(40), 1000, 2, RUNS) for model in [*PAIRWISE, "boa", "mrf"]),
+    *((model, Trap(60, 5), 5000, 8, 0) for model in PAIRWISE),  # of 6 seen: 0, or 6
+    *((model, Trap(60, 5), 5000, 8, RUNS) for model in ["ecga", "boa"]),
+    *((model, OneMax(30), 200, 2, RUNS) for model in NEURAL),
+    *((model, Trap(24, 4), 800, 2, RUNS) for model in NEURAL),
+]
+
+
+def count_solved(model: str, problem: Problem, population: int, tournament: int) -> int:
+    eda = EDA(model, population=population, tournament=tournament)
     return sum(run(problem, eda, seed=seed).solved for seed in range(1, RUNS + 1))
 
 
-@pytest.mark.parametrize("model", [*UNIVARIATE, "ga"])
-def test_univariate_models_solve_onemax(model: str) -> None:
-    assert count_solved(OneMax(100), EDA(model, population=200)) == RUNS
-
-
-@pytest.mark.parametrize("model", UNIVARIATE)
-def test_univariate_models_fail_on_chains(model: str) -> None:
-    assert count_solved(Chain(40), EDA(model, population=1000)) == 0
-
-
-@pytest.mark.parametrize("model", [*UNIVARIATE, "ga"])
-def test_univariate_models_fail_on_5_traps(model: str) -> None:
-    assert count_solved(Trap(40, 5), EDA(model, population=2000)) == 0
-
-
-@pytest.mark.parametrize("model", [*PAIRWISE, "boa", "mrf"])
-def test_models_of_pairs_solve_chains(model: str) -> None:
-    assert count_solved(Chain(40), EDA(model, population=1000)) == RUNS
+@pytest.mark.parametrize(("model", "problem", "population", "tournament", "solved"), CASES, ids=str)
+def test_models_solve_what_they_can_represent(
+    model: str, problem: Problem, population: int, tournament: int, solved: int
+) -> None:
+    assert count_solved(model, problem, population, tournament) == solved
 
 
 def test_blocks_do_not_solve_chains() -> None:
     """A chain is not a product of independent blocks."""
-    assert count_solved(Chain(40), EDA("ecga", population=1000)) < RUNS  # seen: 1 of 5
-
-
-@pytest.mark.parametrize(
-    ("model", "solved"),
-    [
-        *((model, 0) for model in PAIRWISE),
-        *((model, RUNS) for model in ("ecga", "boa")),
-        pytest.param("rbm", RUNS, marks=pytest.mark.slow),
-    ],
-)
-def test_models_of_pairs_fail_on_5_traps_that_others_solve(model: str, solved: int) -> None:
-    """Twelve blocks of five bits: a pair does not tell where they begin and end."""
-    eda = EDA(model, population=5000, tournament=8)
-    assert count_solved(Trap(60, 5), eda) == solved  # of 6 seen: 0, or 6
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_ecga_finds_exactly_the_blocks_of_a_trap(seed: int) -> None:
-    rows = make_trap_rows(Size(2000, 40))
-    shuffled = np.random.default_rng(seed).permutation(40)
-    fitted = ECGA().fit(np.ascontiguousarray(rows[:, shuffled]), np.random.default_rng(1))
-    places = np.argsort(shuffled).reshape(8, 5)
-    assert set(fitted.blocks) == {tuple(sorted(block)) for block in places.tolist()}
-    assert fitted.facts == {"blocks": 8.0, "largest_block": 5.0}
+    assert count_solved("ecga", Chain(40), 1000, 2) < RUNS  # seen: 1 of 5
