@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 import harmonium as hm
 from harmonium.runs import evaluate as calling_module
 from harmonium.runs import evaluate as function_module
-from harmonium.runs.checkpoint import ExistingCheckpointError
 from harmonium.specs import importable
 from harmonium.state import CheckpointError
 from tests.functions import (
@@ -84,8 +83,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "without a cache": {"cache": False},
     "constraints": {"fixed": {2: 1, -1: 0}, "subset_size": (3, 5)},
     "initial": {"initial": np.eye(LENGTH, dtype=np.uint8)},
-    "rows asked": {"max_evaluations": 150},
-    "target": {"target": OPTIMUM},
 }
 
 
@@ -96,8 +93,7 @@ def test_a_run_interrupted_many_times_ends_like_an_undisturbed_one(
     save_often(monkeypatch)
     options = {"max_calls": 200, "max_evaluations": 400, **way, **OPTIONS[name]}
     expected = hm.maximize(weigh, LENGTH, **options)
-    quick = name == "target" and set(way) == {"seed"}  # a pyramid needs few calls
-    function = Fragile(weigh, seed=1, left=8 if quick else 45 if name == "target" else 60)
+    function = Fragile(weigh, seed=1, left=60)
     result = undisturbed(hm.maximize, function, LENGTH, checkpoint=path, **options)
     while result.stopped_by == "interrupted":
         result = undisturbed(hm.resume, path, function)
@@ -172,14 +168,14 @@ def test_the_size_of_batches_changes_nothing(
 
     assert_same(hm.maximize(function, LENGTH, batch=True, max_calls=200, **way), expected)
     assert sum(batches) == expected.calls
-    for rows in (1, 3, 7):
+    for rows in (1, 7):
         batches.clear()
         monkeypatch.setattr(calling_module, "MAX_BITS_PER_CALL", rows * LENGTH)
         assert_same(hm.maximize(function, LENGTH, batch=True, max_calls=200, **way), expected)
         assert max(batches) <= rows
 
 
-@pytest.mark.parametrize("rows", [1, 3, 7])
+@pytest.mark.parametrize("rows", [1, 7])
 def test_telling_batches_in_pieces_changes_nothing(
     rows: int, way: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,7 +229,7 @@ def test_constraints_always_hold(way: dict[str, Any]) -> None:
     assert result.fun == 6
 
 
-@pytest.mark.parametrize("budget", [1, 2, 31, 33, 100])
+@pytest.mark.parametrize("budget", [1, 33, 100])
 def test_budgets_are_spent_and_never_exceeded(budget: int, way: dict[str, Any]) -> None:
     function = Calls()
     by_calls = undisturbed(hm.maximize, function, LENGTH, max_calls=budget, **way)
@@ -316,29 +312,6 @@ def test_a_resumed_log_has_the_lines_of_an_undisturbed_one(
         del line["seconds"]
     assert parts == whole
     assert len(whole) >= 3
-
-
-def test_an_unfinished_checkpoint_is_not_overwritten(
-    way: dict[str, Any], path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save_often(monkeypatch)
-    undisturbed(hm.maximize, interrupt_after(60), LENGTH, checkpoint=path, **way)
-    before = path.read_bytes()
-    function = Calls()
-    with pytest.raises(ExistingCheckpointError, match="holds a search that has not ended"):
-        hm.maximize(function, LENGTH, checkpoint=path, **way)
-    assert (path.read_bytes(), function.rows) == (before, [])
-
-
-def test_a_checkpoint_of_version_1_is_refused(way: dict[str, Any], path: Path) -> None:
-    hm.maximize(weigh, LENGTH, max_calls=50, checkpoint=path, **way)
-    content = path.read_bytes().replace(b"harmonium checkpoint 3\n", b"harmonium checkpoint 1\n", 1)
-    path.write_bytes(content)
-    with pytest.raises(CheckpointError, match="is a 'harmonium checkpoint 1'; this harmonium re"):
-        hm.resume(path, weigh)
-    with pytest.raises(FileExistsError, match="choose another file for the checkpoint"):
-        hm.maximize(weigh, LENGTH, checkpoint=path, **way)
-    assert path.read_bytes() == content
 
 
 def test_a_custom_algorithm_in_the_folder_of_the_user_is_resumed_until_it_changes(

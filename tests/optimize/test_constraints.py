@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 import harmonium as hm
@@ -9,15 +7,13 @@ from tests.functions import FAST, Calls, weigh
 LENGTH = 20
 
 
-@pytest.mark.parametrize("population", [40, "auto"])
 @pytest.mark.parametrize("model", [cls.name for cls in MODELS] + ["auto"])
-def test_fixed_bits_and_subset_sizes_always_hold(model: str, population: Any) -> None:
+def test_fixed_bits_and_subset_sizes_always_hold(model: str) -> None:
     function = Calls()
     result = hm.maximize(
         function,
         LENGTH,
         model=model,
-        population=population,
         seed=1,
         fixed={0: 0, 7: 1, -1: 0},
         subset_size=(4, 6),
@@ -27,7 +23,7 @@ def test_fixed_bits_and_subset_sizes_always_hold(model: str, population: Any) ->
         assert (row[0], row[7], row[-1]) == (0, 1, 0)
         assert 4 <= row.sum() <= 6
     assert result.fun == 6
-    pyramid = (model, population) == ("auto", "auto")  # its moves keep to the constraints
+    pyramid = model == "auto"  # its moves keep to the constraints
     assert (0 < result.repairs <= result.evaluations) != pyramid
 
 

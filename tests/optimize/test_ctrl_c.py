@@ -23,19 +23,6 @@ def test_an_interrupt_returns_the_best_so_far(options: dict[str, Any]) -> None:
     assert result.calls >= 32
 
 
-def test_an_interrupt_among_the_first_rows_returns_the_best_of_them() -> None:
-    function = Calls()
-
-    def interrupted(row: NDArray[Any]) -> float:
-        if len(function.rows) == 20:
-            raise KeyboardInterrupt
-        return function(row)
-
-    result = hm.maximize(interrupted, LENGTH, population=100, **FAST)
-    assert (result.stopped_by, result.calls, result.generations) == ("interrupted", 20, 0)
-    assert result.fun == result.x.sum() == max(row.sum() for row in function.rows)
-
-
 def test_an_interrupt_in_the_callback_returns_the_best_so_far() -> None:
     def call_back(runner: hm.Runner) -> None:
         if runner.search.status().generation == 3:
@@ -60,26 +47,7 @@ def test_an_interrupt_inside_a_kernel_returns_the_best_so_far(
     assert (result.stopped_by, result.calls, len(fits)) == ("interrupted", 32, 1)
 
 
-@pytest.mark.parametrize("depth", [2, 3])
-def test_an_interrupt_wrapped_several_times_is_recognised(
-    depth: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fit(*arguments: Any) -> Any:
-        error: BaseException = KeyboardInterrupt()
-        for _ in range(depth):
-            outer = SystemError("returned a result with an exception set")
-            outer.__cause__ = error
-            error = outer
-        raise error
-
-    hm.maximize(weigh, LENGTH, max_calls=50, **FAST)  # kernels are compiled by now
-    monkeypatch.setattr(hm.UMDA, "fit", fit)
-    assert hm.maximize(weigh, LENGTH, **FAST).stopped_by == "interrupted"
-
-
-def test_any_other_system_error_inside_a_kernel_is_raised(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_any_other_system_error_inside_a_kernel_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def fit(*_: Any) -> Any:
         raise SystemError("bad") from ValueError("worse")
 
@@ -99,12 +67,6 @@ def test_an_interrupt_inside_a_compiled_function_returns_the_best_so_far() -> No
 
     result = hm.maximize(interrupted, LENGTH, population=100, on_error="worst", **FAST)
     assert (result.stopped_by, result.calls, result.failures) == ("interrupted", 20, 0)
-
-
-@pytest.mark.parametrize("model", ["umda", "auto"])
-def test_an_interrupt_before_the_first_value_is_raised(model: str) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        hm.maximize(interrupt_after(1), LENGTH, model=model, seed=1)
 
 
 def test_errors_of_the_callback_are_raised() -> None:

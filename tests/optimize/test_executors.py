@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
@@ -12,23 +12,19 @@ LENGTH = 20
 
 
 @pytest.fixture(scope="module")
-def executors() -> Iterator[dict[str, Any]]:
-    with (
-        ThreadPoolExecutor(3) as threads,
-        ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes,
-    ):
-        yield {"threads": threads, "processes": processes, "inline": Inline()}
+def processes() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        yield executor
 
 
 @pytest.mark.filterwarnings("ignore:an evaluation takes:RuntimeWarning")
-@pytest.mark.parametrize("kind", ["threads", "processes", "inline"])
 @pytest.mark.parametrize("options", [{}, {"cache": False}, {"population": 50}], ids=str)
-def test_an_executor_gives_the_same_result(
-    kind: str, options: dict[str, Any], executors: dict[str, Any]
+def test_other_processes_give_the_same_result(
+    options: dict[str, Any], processes: ProcessPoolExecutor
 ) -> None:
-    options = {"max_calls": 400, **FAST, **options}
+    options = {"max_calls": 200, **FAST, **options}
     alone = hm.maximize(weigh, LENGTH, **options)
-    assert_same(hm.maximize(weigh, LENGTH, executor=executors[kind], **options), alone)
+    assert_same(hm.maximize(weigh, LENGTH, executor=processes, **options), alone)
 
 
 def test_an_executor_slower_than_the_function_is_reported_once() -> None:

@@ -3,37 +3,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import harmonium as hm
-from tests.functions import FAST, Calls, FakeTime, assert_same, interrupt_after, undisturbed, weigh
+from tests.functions import FAST, Calls, assert_same, interrupt_after, undisturbed, weigh
 from tests.rows import random_rows
 
 LENGTH = 20
 OPTIMUM = weigh(np.ones(LENGTH, dtype=np.uint8))
-
-
-@pytest.mark.parametrize("population", [40, "auto"])
-def test_initial_solutions_are_evaluated_first(population: Any) -> None:
-    function = Calls()
-    known = np.eye(LENGTH, dtype=np.uint8)[:5]
-    hm.maximize(function, LENGTH, initial=known, population=population, max_calls=50, **FAST)
-    np.testing.assert_array_equal(function.rows[:5], known)
-
-
-@pytest.mark.parametrize("population", [40, "auto"])
-def test_the_result_is_never_worse_than_a_known_solution(population: Any) -> None:
-    needle = np.random.default_rng(1).integers(0, 2, LENGTH, dtype=np.uint8)
-
-    def function(row: NDArray[Any]) -> float:
-        return float(np.array_equal(row, needle))
-
-    result = hm.maximize(
-        function, LENGTH, initial=needle, population=population, max_calls=200, **FAST
-    )
-    np.testing.assert_array_equal(result.x, needle)
-    assert (result.fun, result.best_found_at) == (1.0, 1)
-    assert result.best_found_by is None
 
 
 def test_a_known_solution_may_be_the_target() -> None:
@@ -110,45 +86,6 @@ def test_wrong_known_solutions_are_refused(options: dict[str, Any], message: str
     with pytest.raises(ValueError, match=message):
         hm.maximize(function, LENGTH, **FAST, **options)
     assert function.rows == []
-
-
-@pytest.mark.parametrize("model", ["auto", "umda"])
-def test_a_known_solution_that_fails_is_not_used(model: str) -> None:
-    def function(row: NDArray[Any]) -> float:
-        return np.nan if row.all() else float(row.sum())
-
-    result = hm.maximize(
-        function,
-        20,
-        model=model,
-        initial=np.ones(20, dtype=np.uint8),
-        on_error="worst",
-        max_calls=500,
-        seed=1,
-    )
-    assert result.fun >= 15
-    assert result.failures >= 1
-
-
-@pytest.mark.parametrize("population", [40, "auto"])
-def test_all_known_solutions_are_evaluated_under_a_time_limit(
-    population: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The first row is evaluated alone, to time it; the others must not be dropped.
-    time = FakeTime(monkeypatch)
-    known = random_rows(50, LENGTH, seed=1)
-    rows: list[Any] = []
-
-    def function(row: NDArray[Any]) -> float:
-        rows.append(row)
-        return time.function(row)
-
-    options: dict[str, Any] = {"population": population, "initial": known, **FAST}
-    result = hm.maximize(function, LENGTH, max_seconds=60, **options)
-    np.testing.assert_array_equal(rows[:50], known)
-    assert (result.calls, result.stopped_by) == (60, "time")
-    short = hm.maximize(time.function, LENGTH, max_seconds=40, **options)
-    assert (short.calls, short.best_found_by, short.stopped_by) == (40, None, "time")
 
 
 def test_known_solutions_left_out_by_a_budget_are_evaluated_after_a_resume(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Very many bits: refused in one line, and no more memory than needed."""
 
-import tracemalloc
-
 import pytest
 
 import harmonium as hm
@@ -22,15 +20,3 @@ def test_too_many_bits_are_refused_in_one_line() -> None:
 def test_a_length_beyond_all_memory_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="length is 1,000,000,000; expected at most 20,000,000 b"):
         hm.maximize(sum, 10**9, seed=1)
-
-
-def test_pairs_of_a_result_need_no_matrix_of_their_own() -> None:
-    search = hm.Pyramid().start(2000, seed=1)
-    tracemalloc.start()
-    try:
-        assert search.pairs is not None
-        assert search.pairs.shape == (0, 2)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 1_000_000

@@ -6,22 +6,10 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.arrays import Bits
-from harmonium.runs.stop import MESSAGES, Reason
 from tests.functions import FAST, Calls, FakeTime, Inline, assert_same, undisturbed, weigh
 
 LENGTH = 20
 OPTIMUM = weigh(np.ones(LENGTH, dtype=np.uint8))
-
-
-def test_it_ends_when_the_target_is_reached() -> None:
-    function = Calls()
-    result = hm.maximize(function, LENGTH, target=17, **FAST)
-    assert (result.stopped_by, result.message) == ("optimum", "the target was reached")
-    assert result.success
-    assert result.fun >= 17
-    # The generation that reached it was the last.
-    assert result.best_found_by is not None
-    assert max(row.sum() for row in function.rows[: -result.best_found_by]) < 17
 
 
 def test_a_target_that_is_not_reached_is_not_a_success() -> None:
@@ -56,7 +44,7 @@ def test_the_last_evaluation_may_reach_the_target() -> None:
     ids=",".join,
 )
 @pytest.mark.filterwarnings("ignore:an evaluation takes:RuntimeWarning")
-@pytest.mark.parametrize("budget", [1, 2, 19, 20, 21, 32, 33, 100, np.int64(301)], ids=int)
+@pytest.mark.parametrize("budget", [1, 21, np.int64(301)], ids=int)
 def test_max_calls_are_used_up_and_never_exceeded(budget: int, options: dict[str, Any]) -> None:
     function = Calls()
 
@@ -73,7 +61,7 @@ def test_max_calls_are_used_up_and_never_exceeded(budget: int, options: dict[str
     assert result.fun == result.x.sum() == max(row.sum() for row in function.rows)
 
 
-@pytest.mark.parametrize("budget", [1, 20, 21, 32, 33, 100, np.int64(301)], ids=int)
+@pytest.mark.parametrize("budget", [1, 33, np.int64(301)], ids=int)
 @pytest.mark.parametrize(
     "options",
     [{}, {"population": 40}, {"cache": False}, {"initial": np.eye(LENGTH)}, {"subset_size": 3}],
@@ -106,24 +94,11 @@ def test_of_two_budgets_the_first_that_is_spent_ends_the_run(
     assert (result.calls if reason == "calls" else result.evaluations) == 300
 
 
-def test_rows_from_the_cache_are_free() -> None:
-    # There are only 64 rows.
-    result = hm.maximize(weigh, 6, max_calls=64, **FAST)
-    assert result.calls == 64
-    assert result.evaluations > 64
-    assert result.stopped_by == "exhausted"
-
-
 SMALL: list[tuple[int, dict[str, Any], int]] = [
-    (1, {}, 2),
-    (2, {}, 4),
-    (3, {}, 8),
     (6, {}, 64),
-    (LENGTH, {"subset_size": 2}, 190),
     (LENGTH, {"subset_size": (19, 20)}, 21),
     (LENGTH, {"fixed": {place: place % 2 for place in range(2, LENGTH)}}, 4),
     (LENGTH, {"fixed": {0: 1, 1: 0}, "subset_size": (0, 2)}, 19),
-    (LENGTH, {"fixed": dict.fromkeys(range(LENGTH), 1)}, 1),
     (2, {"initial": [[0, 0], [0, 1], [1, 0], [1, 1]]}, 4),
     (1, {"on_error": "worst"}, 2),
 ]
@@ -175,31 +150,6 @@ def test_solutions_that_failed_count_as_evaluated() -> None:
     assert result.message == "every valid solution was evaluated; 8 evaluations failed"
 
 
-@pytest.mark.parametrize("population", [100, "auto"])
-@pytest.mark.parametrize("model", ["umda", "auto"])
-def test_it_ends_after_max_seconds(
-    population: Any, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    time = FakeTime(monkeypatch)
-    result = hm.maximize(
-        time.function, LENGTH, seed=1, model=model, population=population, max_seconds=50
-    )
-    assert (result.stopped_by, result.message) == ("time", "max_seconds was reached")
-    assert not result.success
-    # A second a row: not a generation more.
-    assert (result.calls, result.seconds) == (50, 50.0)
-
-
-@pytest.mark.parametrize("model", ["umda", "auto"])
-def test_a_time_limit_below_one_call_returns_the_best_of_the_first_rows(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    time = FakeTime(monkeypatch)
-    result = undisturbed(hm.maximize, time.function, 60, model=model, seed=1, max_seconds=0.5)
-    assert result.stopped_by == "time"
-    assert result.fun == weigh(result.x)
-
-
 def test_a_slow_function_is_timed_with_its_first_row(monkeypatch: pytest.MonkeyPatch) -> None:
     time = FakeTime(monkeypatch)
     result = hm.maximize(time.function, LENGTH, population=1000, max_seconds=3, **FAST)
@@ -211,22 +161,6 @@ def test_a_time_limit_that_is_not_reached_changes_nothing() -> None:
         hm.maximize(weigh, LENGTH, max_seconds=3600, max_calls=900, **FAST),
         hm.maximize(weigh, LENGTH, max_calls=900, **FAST),
     )
-
-
-def test_it_ends_when_the_callback_returns_true() -> None:
-    seen: list[int | None] = []
-
-    def call_back(runner: hm.Runner) -> bool:
-        status = runner.search.status()
-        assert status.population == 32
-        assert runner.record.evaluations == 32 + 16 * (runner.steps - 1)
-        seen.append(status.generation)
-        return status.generation == 5
-
-    result = hm.maximize(weigh, LENGTH, callback=call_back, **FAST)
-    assert (result.stopped_by, result.message) == ("callback", "the callback stopped the search")
-    assert seen == [0, 1, 2, 3, 4, 5]
-    assert (result.generations, result.success) == (5, False)
 
 
 def test_a_callback_that_returns_nothing_changes_nothing() -> None:
@@ -243,16 +177,3 @@ def test_it_ends_by_stagnation() -> None:
         assert result.message == "the best has not improved for many evaluations"
         assert (result.stopped_by, result.success) == ("stagnation", True)
     assert results[0].evaluations < results[1].evaluations
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [({"population": 60}, "converged"), ({"population": 20, "model": "boa"}, "patience")],
-)
-def test_one_population_ends_when_it_does_not_improve(
-    options: dict[str, Any], reason: Reason
-) -> None:
-    result = hm.maximize(weigh if reason == "converged" else np.ptp, LENGTH, **FAST | options)
-    assert (result.stopped_by, result.success) == (reason, True)
-    assert result.message == MESSAGES[reason]
-    assert result.best_found_by == options["population"]

@@ -7,11 +7,7 @@ import pytest
 
 import harmonium as hm
 from harmonium.state import Snapshot
-from tests.functions import (
-    FAST,
-    stop_at,
-    weigh,
-)
+from tests.functions import FAST, stop_at, weigh
 
 LENGTH = 20
 
@@ -27,15 +23,6 @@ def test_the_log_has_one_line_of_json_for_each_row_of_the_trace(tmp_path: Path) 
         assert set(line) - set(vars(row)) == {"seed", "seconds"}
         assert line["seed"] == 1
     assert [line["seconds"] for line in lines] == sorted(line["seconds"] for line in lines)
-
-
-def test_the_log_is_appended_to(tmp_path: Path) -> None:
-    log, checkpoint = str(tmp_path / "run.jsonl"), str(tmp_path / "run.ckpt")
-    options: dict[str, Any] = {"log": log, "checkpoint": checkpoint}
-    hm.maximize(weigh, LENGTH, callback=stop_at(3), **options, **FAST)
-    hm.resume(checkpoint, weigh, log=log, callback=stop_at(5))
-    lines = [json.loads(line) for line in Path(log).read_text("utf-8").splitlines()]
-    assert [line["generation"] for line in lines] == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_resumed_log_has_each_step_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,13 +52,6 @@ def test_resuming_with_another_log_keeps_its_lines(tmp_path: Path) -> None:
     other.write_text("x" * 10_000 + "\n", encoding="utf-8")
     hm.resume(checkpoint, weigh, log=other, callback=stop_at(3))
     assert other.read_text("utf-8").splitlines()[0] == "x" * 10_000
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_log_that_cannot_be_written_does_not_end_the_search() -> None:
-    with pytest.warns(RuntimeWarning, match=r"the log /dev/full cannot be written: No space left"):
-        result = hm.maximize(weigh, LENGTH, log="/dev/full", max_calls=300, **FAST)
-    assert result.stopped_by == "calls"
 
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_search(

@@ -70,14 +70,6 @@ def test_the_first_rows_of_a_slow_function_are_not_lost(cache: bool) -> None:
     assert late.fun == late.calls == late.evaluations <= 2
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, np.bool_, float])
-def test_facts_of_any_number_type_can_be_saved_and_logged(kind: Any, tmp_path: Path) -> None:
-    model = CustomModel(facts={"kind": kind(1)})
-    result = hm.maximize(weigh, 20, model=model, log=tmp_path / "log", seed=1, max_calls=200)
-    assert result.trace[-1].facts["kind"] == 1.0
-    assert json.loads((tmp_path / "log").read_text("utf-8").splitlines()[-1])["facts"]["kind"] == 1
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -93,9 +85,9 @@ def test_errors_of_a_model_are_named(settings: dict[str, Any], message: str) -> 
         run(**settings)
 
 
-@pytest.mark.parametrize("label", ["best", "evaluations", "step", "seed", "facts"])
+@pytest.mark.parametrize("label", ["best", "facts"])
 def test_a_fact_may_have_the_name_of_a_column(label: str, tmp_path: Path) -> None:
-    model = CustomModel(facts={label: 7.0})
+    model = CustomModel(facts={label: np.float32(7)})
     log = tmp_path / "log"
     result = hm.maximize(weigh, 20, model=model, log=log, seed=1, max_calls=200)
     assert result.trace[-1].facts == {label: 7.0}
@@ -127,7 +119,8 @@ def test_a_resumed_log_keeps_the_lines_of_other_searches(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_warnings_point_at_the_line_that_called() -> None:
+def test_a_log_that_cannot_be_written_is_a_warning_at_the_line_that_called() -> None:
     with pytest.warns(RuntimeWarning, match="cannot be written") as caught:
-        hm.minimize(weigh, 20, log="/dev/full", max_calls=50, **FAST)
+        result = hm.minimize(weigh, 20, log="/dev/full", max_calls=50, **FAST)
+    assert result.stopped_by == "calls"
     assert caught[0].filename == __file__

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 import harmonium as hm
 from harmonium.arrays import Bits, Fitness
 from harmonium.models import MODELS
-from harmonium.runs import record as trace
 from tests.functions import FAST, Calls, assert_same, weigh
 
 LENGTH = 20
@@ -55,39 +54,12 @@ def test_the_result_describes_the_run() -> None:
     assert result.trace[-1].best == result.fun
 
 
-@pytest.mark.parametrize("options", [{}, {"population": 60}, {"subset_size": 7}], ids=str)
-def test_minimising_is_maximising_the_negative(options: dict[str, Any]) -> None:
-    low = hm.minimize(weigh, LENGTH, max_calls=600, **FAST, **options)
-    high = hm.maximize(lambda row: -weigh(row), LENGTH, max_calls=600, **FAST, **options)
-    np.testing.assert_array_equal(low.x, high.x)
-    assert low.fun == -high.fun == weigh(low.x)
-    assert (low.calls, low.evaluations, low.generations) == (
-        *(high.calls, high.evaluations, high.generations),
-    )
-    assert [row.mean for row in low.trace] == [-(row.mean or 0.0) for row in high.trace]
-    assert [row.best for row in low.trace] == [-row.best for row in high.trace]
-
-
 def test_minimising_has_a_target() -> None:
     result = hm.minimize(weigh, LENGTH, target=0.0, **FAST)
     assert (result.fun, result.success, result.stopped_by) == (0.0, True, "optimum")
     assert str(result.fun) == "0.0"  # not -0.0
     assert result.x.tolist() == [0] * LENGTH
     assert not hm.minimize(weigh, LENGTH, target=-1.0, max_calls=50, **FAST).success
-
-
-def test_a_batch_function_gives_the_same_result() -> None:
-    alone = hm.maximize(weigh, LENGTH, max_calls=700, **FAST)
-    batches: list[int] = []
-
-    def function(bits: Bits) -> Any:
-        assert bits.dtype == np.uint8
-        batches.append(len(bits))
-        return [weigh(row) for row in bits]
-
-    assert_same(hm.maximize(function, LENGTH, batch=True, max_calls=700, **FAST), alone)
-    assert sum(batches) == 700
-    assert max(batches) > 16
 
 
 def count_runs(row: NDArray[Any]) -> int:
@@ -114,7 +86,7 @@ def test_compiled_functions_are_accepted() -> None:
     assert_same(hm.maximize(batch, LENGTH, batch=True, max_calls=500, **FAST), plain)
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 64, 300, np.int64(9)])
+@pytest.mark.parametrize("length", [1, 300, np.int64(9)])
 def test_every_length_is_accepted(length: int) -> None:
     result = hm.maximize(weigh, length, max_calls=200, **FAST)
     assert result.x.shape == (length,)
@@ -125,7 +97,7 @@ def test_every_length_is_accepted(length: int) -> None:
 @pytest.mark.parametrize("model", [cls.name for cls in MODELS])
 @pytest.mark.parametrize("population", [60, "auto"])
 def test_the_same_seed_gives_the_same_result(model: str, population: Any) -> None:
-    options: dict[str, Any] = {"model": model, "population": population, "max_calls": 400}
+    options: dict[str, Any] = {"model": model, "population": population, "max_calls": 150}
     one, again, other = (hm.maximize(weigh, LENGTH, seed=seed, **options) for seed in (5, 5, 6))
     assert_same(again, one)
     assert other.trace != one.trace
@@ -136,40 +108,3 @@ def test_without_a_seed_one_is_drawn_and_reported() -> None:
     one, other = hm.maximize(weigh, LENGTH, **options), hm.maximize(weigh, LENGTH, **options)
     assert one.seed != other.seed  # alike by chance: 2 · 10^-10
     assert_same(hm.maximize(weigh, LENGTH, seed=one.seed, **options), one)
-
-
-def test_each_row_is_called_once() -> None:
-    function = Calls()
-    result = hm.maximize(function, 10, **FAST)
-    assert function.distinct == len(function.rows) == result.calls <= 1024
-    assert result.evaluations > 5000
-
-
-def test_without_a_cache_rows_are_called_again() -> None:
-    function = Calls()
-    result = hm.maximize(function, 10, cache=False, max_calls=3000, **FAST)
-    assert len(function.rows) == result.calls == result.evaluations == 3000
-    assert function.distinct <= 1024
-
-
-def test_the_cache_changes_nothing_but_the_calls() -> None:
-    options: dict[str, Any] = {"population": 60, **FAST}
-    cached = hm.maximize(weigh, 10, **options)
-    called = hm.maximize(weigh, 10, cache=False, **options)
-    np.testing.assert_array_equal(cached.x, called.x)
-    assert cached.calls < cached.evaluations == called.evaluations == called.calls
-    assert cached.generations == called.generations
-
-
-def test_the_trace_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(runner: hm.Runner) -> bool:
-        return runner.steps == 95
-
-    monkeypatch.setattr(trace, "MAX_TRACE_ROWS", 10)
-    result = hm.maximize(weigh, LENGTH, callback=stop, **FAST)
-    assert [row.step for row in result.trace] == [*range(0, 95, 16), 94]
-    monkeypatch.undo()
-    whole = hm.maximize(weigh, LENGTH, callback=stop, **FAST)
-    assert list(result.trace) == [
-        row for row in whole.trace if row.step % 16 == 0 or row.step == 94
-    ]

@@ -11,6 +11,7 @@ from harmonium import CheckpointError
 from harmonium.arrays import Bits
 from tests.functions import (
     FAST,
+    Calls,
     FakeTime,
     Fragile,
     assert_same,
@@ -26,24 +27,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run.ckpt"
 
 
-def fail_sometimes(row: NDArray[Any]) -> float:
-    return float("nan") if row[:3].all() else weigh(row)
-
-
 WAYS: dict[str, dict[str, Any]] = {
-    "boa": {"model": "boa"},
-    "rbm": {"model": "rbm"},
-    "rbm alone": {"model": "rbm", "population": 60},
+    "default": {},
     "boa alone": {"model": "boa", "population": 60},
-    "umda alone": {"model": "umda", "population": 100},
-    "paper": {"model": "rbm-paper", "max_calls": 800},
-    "auto": {},
-    "without a cache": {"model": "umda", "cache": False},
-    "constraints": {"model": "umda", "fixed": {2: 1, -1: 0}, "subset_size": (3, 5)},
-    "initial": {"model": "umda", "initial": np.eye(20, dtype=np.uint8)},
+    "rbm": {"model": "rbm"},
+    "paper": {"model": "rbm-paper"},
     "initial alone": {"model": "umda", "initial": np.eye(20, dtype=np.uint8), "population": 40},
-    "rows asked": {"model": "umda", "max_evaluations": 1100},
-    "target": {"model": "umda", "target": 61.6},
     "stagnation": {"model": "umda", "stagnation": 0.05},
     "a long seed": {"model": "umda", "seed": 2**80},
 }
@@ -54,9 +43,9 @@ def test_a_run_interrupted_many_times_ends_like_an_undisturbed_one(
     name: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_every_step(monkeypatch)
-    options = {"seed": 3, "max_calls": 1500} | WAYS[name]
+    options = {"seed": 3, "max_calls": 500} | WAYS[name]
     expected = hm.maximize(weigh, 20, **options)
-    function = Fragile(weigh, seed=1)
+    function = Fragile(weigh, seed=1, left=60)
     result = hm.maximize(function, 20, checkpoint=path, **options)
     while result.stopped_by == "interrupted":
         assert result.message == "interrupted; this is the best found so far"
@@ -65,22 +54,21 @@ def test_a_run_interrupted_many_times_ends_like_an_undisturbed_one(
     assert_same(result, expected)
 
 
-@pytest.mark.parametrize("batch", [False, True])
-def test_failures_and_signs_are_kept(
-    batch: bool, path: Path, monkeypatch: pytest.MonkeyPatch
+def test_failures_and_signs_of_batches_are_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_every_step(monkeypatch)
 
     def function(bits: Bits) -> Any:
-        return np.array([fail_sometimes(row) for row in bits]) if batch else fail_sometimes(bits)
+        return np.where(bits[:, :3].all(axis=1), np.nan, weigh_all(bits))
 
     options: dict[str, Any] = {
-        **{"seed": 3, "max_calls": 1500, "model": "umda", "batch": batch},
+        **{"seed": 3, "max_calls": 600, "model": "umda", "batch": True},
         **{"on_error": "worst", "target": -1.0},
     }
     expected = hm.minimize(function, 12, **options)
     assert expected.failures > 0
-    fragile = Fragile(function, seed=1, left=4 if batch else 130)
+    fragile = Fragile(function, seed=1, left=4)
     result = hm.minimize(fragile, 12, checkpoint=path, **options)
     while result.stopped_by == "interrupted":
         result = hm.resume(path, fragile)
@@ -116,37 +104,17 @@ def test_a_run_that_has_ended_is_not_continued(
 
 def test_a_run_ended_by_its_callback_continues_without_it(path: Path) -> None:
     whole = hm.maximize(weigh, 12, max_calls=500, **FAST)
-    part = hm.maximize(
-        weigh,
-        12,
-        max_calls=500,
-        checkpoint=path,
-        callback=stop_at(4),
-        **FAST,
-    )
+    part = hm.maximize(weigh, 12, max_calls=500, checkpoint=path, callback=stop_at(4), **FAST)
     assert (part.stopped_by, part.generations) == ("callback", 4)
     more = hm.resume(path, weigh, callback=stop_at(6))
     assert (more.stopped_by, more.generations) == ("callback", 6)
     assert_same(hm.resume(path, weigh), whole)
 
 
-def test_seconds_include_those_of_earlier_processes(path: Path) -> None:
-    ended = hm.maximize(weigh, 12, model="umda", seed=1, max_calls=500, checkpoint=path)
-    again = hm.resume(path, weigh)
-    assert again.seconds >= ended.seconds > 0
-
-
 @pytest.fixture
 def stopped(path: Path) -> Path:
     """A search of 12 bits that its callback stopped after four generations."""
-    hm.maximize(
-        weigh,
-        12,
-        max_calls=400,
-        checkpoint=path,
-        callback=stop_at(4),
-        **FAST,
-    )
+    hm.maximize(weigh, 12, max_calls=400, checkpoint=path, callback=stop_at(4), **FAST)
     return path
 
 
@@ -156,11 +124,8 @@ TOP = weigh(np.ones(12, dtype=np.uint8))
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        ({}, "calls"),
         ({"max_calls": 300}, "calls"),
-        ({"max_calls": 500}, "calls"),
         ({"max_calls": 5e2}, "calls"),
-        ({"target": TOP - 1.2}, "optimum"),
         ({"target": TOP, "max_calls": 4000}, "optimum"),
         ({"stagnation": 0.01}, "stagnation"),
     ],
@@ -172,19 +137,6 @@ def test_new_limits_replace_the_old(limits: dict[str, Any], reason: str, stopped
     expected = hm.maximize(weigh, 12, **options, **FAST)
     assert expected.stopped_by == reason
     assert_same(hm.resume(stopped, weigh, **limits), expected)
-
-
-@pytest.mark.parametrize("limit", ["max_calls", "max_evaluations"])
-def test_a_search_that_has_ended_continues_with_a_larger_budget(limit: str, path: Path) -> None:
-    # The last batch of the first run is cut, and then completed.
-    small: dict[str, Any] = {limit: 100}
-    large: dict[str, Any] = {limit: 500}
-    ended = hm.maximize(weigh, 12, checkpoint=path, **small, **FAST)
-    assert f"max_{ended.stopped_by}" == limit
-    assert_same(hm.resume(path, weigh), ended)
-    more = hm.resume(path, weigh, **large)
-    assert_same(more, hm.maximize(weigh, 12, **large, **FAST))
-    assert_same(hm.resume(path, weigh), more)
 
 
 def test_new_limits_are_saved(stopped: Path) -> None:
@@ -207,38 +159,6 @@ def test_a_target_of_a_minimum_may_be_replaced(path: Path) -> None:
     hm.minimize(weigh, 12, target=8.0, **options)
     result = hm.resume(path, weigh, target=0.0)
     assert (result.fun, result.stopped_by) == (0.0, "optimum")
-
-
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        ({"max_calls": 0}, "max_calls is 0; expected an integer ≥ 1"),
-        ({"max_calls": "9"}, "max_calls is '9'; expected an integer ≥ 1"),
-        ({"target": "high"}, "target is 'high'; expected a number"),
-        ({"max_seconds": 0}, "max_seconds is 0; expected a number > 0"),
-        ({"stagnation": -1}, "stagnation is -1; expected a number > 0"),
-    ],
-    ids=str,
-)
-def test_wrong_limits_are_refused(limits: dict[str, Any], message: str, stopped: Path) -> None:
-    before = stopped.read_bytes()
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        hm.resume(stopped, weigh, **limits)
-    assert stopped.read_bytes() == before
-
-
-def test_wrong_options_are_refused_before_any_call(stopped: Path) -> None:
-    def function(row: NDArray[Any]) -> float:
-        calls.append(row)
-        return weigh(row)
-
-    calls: list[Any] = []
-    nowhere = stopped.parent / "nowhere" / "run.jsonl"
-    wrong: tuple[dict[str, Any], ...] = ({"target": "high"}, {"stagnation": 0}, {"log": nowhere})
-    for options in wrong:
-        with pytest.raises((ValueError, FileNotFoundError)):
-            hm.resume(stopped, function, **options)
-        assert calls == []
 
 
 @pytest.mark.parametrize("batch", [False, True])
@@ -300,22 +220,27 @@ def test_ctrl_c_while_the_function_is_checked_returns_the_best_so_far(stopped: P
     assert (result.stopped_by, result.generations) == ("interrupted", 4)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_calls": 0}, "max_calls is 0; expected an integer ≥ 1"),
+        ({"target": "high"}, "target is 'high'; expected a number"),
+        ({"log": "nowhere/run.jsonl"}, "expected a file in an existing folder"),
+        ({"callback": 5}, "callback is 5; expected a function of the runner"),
+        ({"executor": ThreadPoolExecutor}, "expected a concurrent.futures.Executor, opened"),
+    ],
+    ids=str,
+)
+def test_wrong_options_are_refused_before_any_call(
+    options: dict[str, Any], message: str, stopped: Path
+) -> None:
+    before, function = stopped.read_bytes(), Calls()
+    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message):
+        hm.resume(stopped, function, **options)
+    assert (stopped.read_bytes(), function.rows) == (before, [])
+
+
 def test_swapped_arguments_are_refused(stopped: Path) -> None:
     swapped: Any = hm.resume
     with pytest.raises(TypeError, match=r"; expected resume\(path, function\)$"):
         swapped(weigh, stopped)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"callback": 5}, "callback is 5; expected a function of the runner"),
-        ({"executor": ThreadPoolExecutor}, "expected a concurrent.futures.Executor, opened"),
-    ],
-    ids=["callback", "executor"],
-)
-def test_a_wrong_callback_or_executor_is_refused(
-    options: dict[str, Any], message: str, stopped: Path
-) -> None:
-    with pytest.raises(TypeError, match=message):
-        hm.resume(stopped, weigh, **options)

@@ -1,7 +1,5 @@
 """`result.solutions`: the ten best different solutions."""
 
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,7 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.runs.record import MAX_TOP
-from tests.functions import Calls, Fragile, assert_same, save_every_step, weigh
+from tests.functions import Calls, weigh
 
 
 def rank(rows: list[NDArray[Any]], values: list[float]) -> list[tuple[str, float, int]]:
@@ -39,12 +37,6 @@ def test_all_calls_of_a_search_are_considered(options: dict[str, Any]) -> None:
     assert result.solutions[0].found_at == result.best_found_at
 
 
-def test_a_run_has_solutions_too() -> None:
-    result = hm.run(hm.OneMax(length=20), hm.EDA("umda", population=60), seed=1)
-    assert [one.fun for one in result.solutions][:2] == [20.0, 19.0]
-    assert len({one.x.tobytes() for one in result.solutions}) == 10
-
-
 def test_the_smallest_values_come_first_when_minimised() -> None:
     result = hm.minimize(weigh, 12, seed=1, max_calls=600)
     values = [one.fun for one in result.solutions]
@@ -59,26 +51,6 @@ def test_rows_that_failed_are_no_solutions() -> None:
     result = hm.maximize(function, 4, on_error="worst", seed=1)
     assert result.failures == 8
     assert [int(one.x[0]) for one in result.solutions] == [0] * 8
-
-
-def test_resumed_searches_and_executors_give_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save_every_step(monkeypatch)
-    algorithm = hm.Pyramid(newcomers=4, first_newcomers=4)
-    expected = hm.maximize(weigh, 20, algorithm=algorithm, seed=3, max_calls=600)
-    function = Fragile(weigh, seed=1)
-    path = tmp_path / "run.ckpt"
-    result = hm.maximize(function, 20, algorithm=algorithm, seed=3, max_calls=600, checkpoint=path)
-    while result.stopped_by == "interrupted":
-        result = hm.resume(path, function)
-    assert function.interrupts >= 2
-    assert_same(result, expected)
-    with ThreadPoolExecutor(2) as executor:
-        there = hm.maximize(
-            weigh, 20, algorithm=algorithm, seed=3, max_calls=600, executor=executor
-        )
-    assert show(there.solutions) == show(expected.solutions)
 
 
 def test_the_dictionary_has_them_in_plain_types() -> None:

@@ -111,7 +111,7 @@ def test_known_solutions_that_have_arrived_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["umda", "auto"])
-@pytest.mark.parametrize("seconds", [1, 33, 50, 77.5])
+@pytest.mark.parametrize("seconds", [1, 77.5])
 def test_a_run_that_ended_by_time_continues_as_if_undisturbed(
     model: str, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,7 +176,7 @@ def test_rows_are_not_drawn_again_after_the_time(
         hm.maximize(weigh, LENGTH, max_seconds=3, **options)
     assert time.now == 3.0
     hm.maximize(weigh, LENGTH, max_seconds=50, checkpoint=path, **options)
-    for seconds in range(60, 1000, 10):
+    for seconds in range(60, 400, 20):
         result = hm.resume(path, weigh, feasible=is_rare, max_seconds=seconds)
         assert result.seconds <= seconds + 1  # `resume` has tried the best row
     result = hm.resume(path, weigh, feasible=is_rare, max_seconds=1e6, max_calls=200)

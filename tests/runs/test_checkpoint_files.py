@@ -88,31 +88,17 @@ def test_a_foreign_or_damaged_file_is_refused_in_one_line(
         assert "\n" not in str(caught.value)
 
 
-def test_an_array_file_is_not_a_checkpoint(path: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.npy"
-    np.save(other, np.arange(3))
-    path.write_bytes(sign(other.read_bytes()))
-    with pytest.raises(CheckpointError, match="is damaged"):
-        Snapshot.load(path)
-
-
-def test_every_truncated_file_is_refused(content: bytes, path: Path) -> None:
-    for length in [*range(120), *range(120, len(content), 97), len(content) - 1]:
-        path.write_bytes(content[:length])
-        with pytest.raises(CheckpointError):
-            Snapshot.load(path)
-
-
-def test_every_flipped_byte_is_detected(content: bytes, path: Path) -> None:
+def test_every_truncated_file_and_flipped_byte_is_refused(content: bytes, path: Path) -> None:
     for place in [*range(120), *range(120, len(content), 97)]:
         flipped = bytearray(content)
         flipped[place] ^= 0x20
-        path.write_bytes(flipped)
-        with pytest.raises(CheckpointError):
-            Snapshot.load(path)
+        for damaged in (content[:place], flipped):
+            path.write_bytes(damaged)
+            with pytest.raises(CheckpointError):
+                Snapshot.load(path)
 
 
-fuzzed = settings(max_examples=200)
+fuzzed = settings(max_examples=100)
 
 
 def refuse(folder: Path, text: bytes) -> str:

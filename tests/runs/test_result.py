@@ -1,4 +1,3 @@
-import json
 from typing import Any
 
 import numpy as np
@@ -81,16 +80,6 @@ def test_rows_that_were_never_evaluated_are_not_reported_as_cached() -> None:
 def test_long_rows_are_cut_when_printed() -> None:
     result = hm.maximize(weigh, 500, max_calls=40, **FAST)
     assert f"        x: {format_bits(result.x[:200])}… (" in str(result)
-
-
-def test_a_result_can_be_written_as_json() -> None:
-    result = hm.minimize(weigh, LENGTH, max_calls=700, target=0.0, **FAST)
-    plain = json.loads(json.dumps(result.to_dict()))
-    assert plain["x"] == "".join(map(str, result.x.tolist()))
-    assert plain["cpu_seconds"]["total"] == result.cpu_total
-    assert "trace" not in plain
-    wanted = {name: getattr(result, name) for name in ("fun", "evaluations", "calls", "label")}
-    assert {name: plain[name] for name in wanted} == wanted
 
 
 def test_results_have_the_names_of_scipy() -> None:

@@ -137,22 +137,6 @@ def test_every_reason_ends_a_run(reason: Reason) -> None:
     assert result.trace == () or result.trace[-1].evaluations <= result.evaluations
 
 
-def test_a_target_that_is_not_reached_is_no_success() -> None:
-    result = make_runner(SMALL, Stop(max_generations=3), target=11.0).finish()
-    assert (result.stopped_by, result.success, result.solved) == ("generations", False, False)
-
-
-def test_an_interrupt_before_the_first_value_is_an_interrupt() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        make_runner(function=interrupt_after(0)).finish()
-
-
-def test_a_failure_of_the_first_row_has_no_result() -> None:
-    with pytest.raises(EvaluationError) as caught:
-        make_runner(function=fail_after(0)).finish()
-    assert caught.value.result is None
-
-
 class Charged:
     """A problem whose evaluation takes a little CPU time."""
 
@@ -241,20 +225,6 @@ def test_a_callback_sees_the_runner_after_every_complete_batch() -> None:
     assert [row[2] for row in seen] == [row[3] for row in seen] == bests[:3].tolist()
 
 
-def test_the_best_of_a_minimization_is_the_value_not_the_fitness() -> None:
-    bests: list[tuple[float, float]] = []
-    hm.minimize(
-        sum,
-        LENGTH,
-        algorithm=SMALL,
-        seed=1,
-        max_evaluations=60,
-        callback=lambda runner: bests.append((runner.best, runner.record.best_fitness)),
-    )
-    assert bests
-    assert all(best == -fitness >= 0 for best, fitness in bests)
-
-
 @pytest.mark.parametrize("stopped", [True, np.True_, 1])
 def test_a_callback_ends_a_run_by_returning_true(stopped: object) -> None:
     runner = with_callback(make_runner(), lambda runner: runner.steps == 3 and stopped)
@@ -262,25 +232,16 @@ def test_a_callback_ends_a_run_by_returning_true(stopped: object) -> None:
     assert runner.steps == 3
 
 
-def test_an_error_of_a_callback_is_raised() -> None:
-    def callback(runner: Runner) -> None:
-        raise LookupError("mine")
-
-    with pytest.raises(LookupError, match="mine"):
-        hm.maximize(sum, LENGTH, algorithm=SMALL, seed=1, callback=callback)
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_run_and_maximize_agree(algorithm: Algorithm, seed: int) -> None:
+def test_run_and_maximize_agree(algorithm: Algorithm) -> None:
     problem = hm.Trap(20, 4)
-    measured = hm.run(problem, algorithm, seed=seed, stop=_limit(algorithm, 2000))
+    measured = hm.run(problem, algorithm, seed=1, stop=_limit(algorithm, 1000))
     options: dict[str, Any] = {
         "algorithm": algorithm,
-        "seed": seed,
+        "seed": 1,
         "cache": False,
         "target": problem.optimum,
-        "max_evaluations": 2000,
+        "max_evaluations": 1000,
     }
     batched = hm.maximize(problem, 20, batch=True, **options)
     by_row = hm.maximize(lambda row: float(problem(row[None])[0]), 20, **options)
@@ -307,20 +268,6 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_a_log_has_a_line_for_every_batch_of_a_search_with_generations(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    result = hm.maximize(
-        sum, LENGTH, algorithm=EDA(BOA(), population=20), seed=1, max_evaluations=45, log=log
-    )
-    lines = read_lines(log)
-    seconds = [line.pop("seconds") for line in lines]
-    assert seconds == sorted(seconds)
-    assert [line.pop("seed") for line in lines] == [1] * 3
-    assert lines == [vars(row) for row in result.trace]
-    assert list(lines[0]["facts"]) == []
-    assert list(lines[1]["facts"]) == ["edges", "max_parents"]
-
-
 def test_a_log_has_a_line_for_every_improvement_of_a_search_without(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     result = hm.maximize(sum, 40, algorithm=OnePlusOne(), seed=1, max_evaluations=400, log=log)
@@ -331,30 +278,6 @@ def test_a_log_has_a_line_for_every_improvement_of_a_search_without(tmp_path: Pa
     assert lines[-1]["evaluations"] == result.best_found_at
     assert len(lines) < 40
     assert {line["generation"] for line in lines} == {None}
-
-
-def test_values_in_a_log_of_a_minimization_are_those_of_the_function(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    result = hm.minimize(
-        sum, LENGTH, algorithm=SMALL, seed=1, max_evaluations=45, log=log, cache=False
-    )
-    lines = read_lines(log)
-    assert [line["best"] for line in lines] == [row.best for row in result.trace]
-    assert all(0 <= line["best"] <= line["mean"] for line in lines)
-
-
-def test_the_population_that_found_the_best_is_reported() -> None:
-    result = hm.maximize(sum, 30, algorithm=EDA(UMDA()), seed=1, target=30)
-    rows = [row for row in result.trace if row.evaluations >= result.best_found_at]
-    assert result.best_found_by == rows[0].population
-
-
-def test_a_known_solution_that_is_the_best_was_found_by_no_population() -> None:
-    known = np.ones(LENGTH, dtype=np.uint8)
-    result = hm.maximize(
-        sum, LENGTH, algorithm=SMALL, seed=1, initial=known, max_evaluations=30, cache=False
-    )
-    assert (result.best_found_at, result.best_found_by, result.fun) == (1, None, 10.0)
 
 
 def test_a_custom_search_is_not_told_of_known_solutions_that_all_fail() -> None:
@@ -395,22 +318,3 @@ def test_a_resumed_run_keeps_its_cpu_time(tmp_path: Path) -> None:
             assert resumed.cpu_seconds[phase] >= first.cpu_seconds[phase] > 0
         assert resumed.cpu_seconds["building"] > first.cpu_seconds["building"]
         path.unlink()
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)
-def test_a_run_that_has_ended_is_not_continued(algorithm: Algorithm, tmp_path: Path) -> None:
-    path = tmp_path / "run.ckpt"
-    calls: list[int] = []
-
-    def function(row: Any) -> int:
-        calls.append(1)
-        return int(row.sum())
-
-    result = hm.maximize(
-        function, LENGTH, algorithm=algorithm, seed=1, stagnation=0.01, checkpoint=path
-    )
-    assert result.stopped_by in OWN_ENDS
-    before = len(calls)
-    resumed = hm.resume(path, function)
-    assert describe(resumed) == describe(result)
-    assert len(calls) == before + 1  # the best once more, to see that the function is the same
