@@ -19,19 +19,6 @@ def test_a_known_solution_may_be_the_target() -> None:
     assert result.trace == ()
 
 
-@pytest.mark.parametrize("population", [40, "auto"])
-@pytest.mark.parametrize("cache", [True, False])
-def test_a_target_among_many_known_solutions_ends_the_run(cache: bool, population: Any) -> None:
-    function = Calls()
-    known = np.tril(np.ones((LENGTH, LENGTH), dtype=np.uint8))
-    result = hm.maximize(
-        function, LENGTH, initial=known, target=LENGTH, cache=cache, population=population
-    )
-    assert (result.calls, result.evaluations, len(function.rows)) == (LENGTH, LENGTH, LENGTH)
-    assert (result.stopped_by, result.success) == ("optimum", True)
-    assert (result.fun, result.best_found_at) == (LENGTH, LENGTH)
-
-
 @pytest.mark.parametrize(
     "options",
     [{}, {"max_calls": 1}, {"fixed": dict.fromkeys(range(5), 1)}],

@@ -42,11 +42,11 @@ def count_traps(row: NDArray[Any]) -> float:
 
 @pytest.mark.parametrize(("true", "length"), [(count_ones, 40), (count_traps, 30)])
 def test_the_reported_solution_is_better_than_without(true: Any, length: int) -> None:
-    """Ten seeds, 1,000 calls each, noise of standard deviation 2; sums of true values."""
+    """Five seeds, 1,000 calls each, noise of standard deviation 2; sums of true values."""
 
     def total(**options: Any) -> tuple[float, float]:
         found = value = 0.0
-        for seed in range(10):
+        for seed in range(5):
             function = Noisy(true, 2.0, seed)
             result = hm.maximize(function, length, seed=seed, max_calls=1000, **options)
             assert result.calls == function.calls <= 1000
@@ -58,8 +58,8 @@ def test_the_reported_solution_is_better_than_without(true: Any, length: int) ->
     assert repeated > cached
     assert repeated > total(cache=False)[0]
     # Without it the reported values are above the true ones by several standard deviations.
-    assert luck - cached > 30
-    assert abs(mean - repeated) < 10
+    assert luck - cached > 15
+    assert abs(mean - repeated) < 5
 
 
 def test_a_race_is_decided_by_repeats() -> None:

@@ -108,7 +108,8 @@ def test_rows_of_bits_have_a_feasible_function_too(options: dict[str, Any]) -> N
     assert result.failures == 0
 
 
-def test_without_any_feasible_row_there_is_one_clear_line() -> None:
+def test_without_any_feasible_row_there_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harmonium.runs.evaluate.MAX_FIRST_INFEASIBLE", 500)
     with pytest.raises(hm.EvaluationError, match="feasible returned False for all of the first 48"):
         hm.maximize(score, space=SPACE, seed=1, feasible=lambda _: False)
     with pytest.raises(hm.EvaluationError, match=r"for all of the first [\d,]+ rows"):

@@ -1,13 +1,11 @@
 """Files that are not checkpoints, or damaged: each is refused in one line."""
 
 import hashlib
-import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harmonium as hm
@@ -33,26 +31,6 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def sign(content: bytes) -> bytes:
     """Return the file with this content and its checksum."""
     return MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_a_save_that_fails_leaves_the_file_before(
-    step: str, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Snapshot({"count": 3}, {"bits": np.eye(2)}).save(path)
-
-    def fail(*_: Any) -> None:
-        raise OSError("no space left")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, step, fail)
-        with pytest.raises(OSError, match="no space left"):
-            Snapshot({"count": 4}, {}).save(path)
-    assert Snapshot.load(path).facts == {"count": 3}
-    # A part that a killed process left behind does not matter.
-    path.with_name("run.ckpt.part").write_bytes(b"half")
-    Snapshot({"count": 5}, {}).save(path)
-    assert Snapshot.load(path).facts == {"count": 5}
 
 
 @pytest.mark.parametrize(
@@ -88,45 +66,8 @@ def test_a_foreign_or_damaged_file_is_refused_in_one_line(
         assert "\n" not in str(caught.value)
 
 
-def test_every_truncated_file_and_flipped_byte_is_refused(content: bytes, path: Path) -> None:
-    for place in [*range(120), *range(120, len(content), 97)]:
-        flipped = bytearray(content)
-        flipped[place] ^= 0x20
-        for damaged in (content[:place], flipped):
-            path.write_bytes(damaged)
-            with pytest.raises(CheckpointError):
-                Snapshot.load(path)
-
-
-fuzzed = settings(max_examples=100)
-
-
-def refuse(folder: Path, text: bytes) -> str:
-    """Return the one line with which a file with these bytes is refused; fail if it is not."""
-    path = folder / "fuzzed.ckpt"
-    path.write_bytes(text)
-    with pytest.raises(CheckpointError) as caught:
-        Snapshot.load(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: is ")
-    assert "\n" not in message
-    return message
-
-
-@given(text=st.binary(max_size=300))
-@fuzzed
-@example(text=b"PK\x05\x06" + bytes(18))  # an empty archive
-def test_random_bytes_are_refused(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> None:
-    folder = tmp_path_factory.getbasetemp()
-    if not text.startswith(b"harmonium"):
-        assert refuse(folder, text).endswith(": is not a harmonium checkpoint")
-    assert "this harmonium reads version 3" in refuse(folder, b"harmonium checkpoint 2\n" + text)
-    assert refuse(folder, MAGIC + text).endswith(": is damaged: its checksum does not match")
-    assert ": is damaged: " in refuse(folder, sign(text))
-
-
 @given(st.data())
-@fuzzed
+@settings(max_examples=100)
 def test_changed_bytes_with_a_matching_checksum_are_refused_or_read(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, data: st.DataObject
 ) -> None:

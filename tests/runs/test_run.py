@@ -113,12 +113,6 @@ def test_a_budget_spent_within_the_last_generation_is_the_reason() -> None:
     assert run(OneMax(50), SMALL, stop=stop, seed=1).stopped_by == "generations"
 
 
-def test_another_reason_goes_before_the_callback() -> None:
-    stop = Stop(max_generations=1)
-    result = run(OneMax(50), SMALL, stop=stop, seed=1, callback=lambda runner: runner.steps == 2)
-    assert result.stopped_by == "generations"
-
-
 def test_an_optimum_that_was_given_up_is_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nk, "MAX_NODES", 3)
     result = run(NK(30, 4, instance=77), EDA(UMDA(), population=100), seed=1)  # known nowhere else
@@ -233,7 +227,7 @@ def test_umda_fails_on_traps() -> None:
     # Seen alone, every bit is better as zero: with the rest of its trap at random, a zero is worth
     # 2 on average, a one 1.375. So the marginals go to zero, and 12 traps never all become ones.
     eda = EDA(UMDA(), population=400)
-    results = [run(Trap(60, 5), eda, seed=seed) for seed in range(10)]
+    results = [run(Trap(60, 5), eda, seed=seed) for seed in range(3)]
     assert not any(result.solved for result in results)
     assert all((result.trace[-1].mean or 0) > 40 for result in results)
 

@@ -1,7 +1,6 @@
 """The runner: every reason to end, charges to the clock, callbacks and log lines."""
 
 import json
-import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 import harmonium as hm
 from harmonium import BOA, EDA, RBM, UMDA, Algorithm, Result, Runner, Space, Stop
 from harmonium import clock as clock_module
-from harmonium.arrays import Bits, Fitness
+from harmonium.arrays import Bits
 from harmonium.clock import PHASES
 from harmonium.runs import Reason
 from harmonium.runs import runner as runner_module
@@ -135,37 +134,6 @@ def test_every_reason_ends_a_run(reason: Reason) -> None:
     assert result.solved == (reason in ("optimum", "bound"))
     assert evaluations in (None, result.evaluations)
     assert result.trace == () or result.trace[-1].evaluations <= result.evaluations
-
-
-class Charged:
-    """A problem whose evaluation takes a little CPU time."""
-
-    length = LENGTH
-    optimum = None
-
-    def __call__(self, bits: Bits) -> Fitness:
-        fitness: Fitness = np.sort(bits.repeat(50, axis=1), axis=1).sum(axis=1, dtype=np.float64)
-        return fitness
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)
-def test_phases_are_charged_no_more_than_the_process_takes(
-    algorithm: Algorithm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runner_module, "QUICK_STEP", 0.0)  # always read the CPU time
-    stop = Stop(max_evaluations=1000, patience=None, max_generations=None)
-    hm.run(Charged(), algorithm, stop=stop, seed=1)
-    runner = Runner(algorithm, Space(LENGTH), 1, ProblemEvaluator(Charged()), stop)
-    start = time.process_time()
-    runner.run()
-    spent = time.process_time() - start
-    seconds = runner.search.clock.seconds
-    assert tuple(seconds) == PHASES
-    # Differences of floats may miss zero by rounding.
-    assert all(value >= -1e-9 for value in seconds.values())
-    assert 0 < runner.search.clock.total <= spent
-    assert seconds["fitness"] > 0
-    assert (seconds["building"] > 0) == isinstance(algorithm, EDA)
 
 
 @pytest.fixture
