@@ -172,11 +172,11 @@ def _run_harmonium(steps: Sequence[Sequence[str]], folder: Path, where: str) -> 
 
 def _run(words: Sequence[str], folder: Path, where: str) -> str:
     """Run a program in a folder, and return what it prints; a browser is not opened."""
-    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": TIMEOUT}
     environment = {**os.environ, "BROWSER": "true"}
+    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": TIMEOUT}
     done = subprocess.run(words, cwd=folder, env=environment, check=False, **options)
     assert done.returncode == 0, f"{where}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    return str(done.stdout)
 
 
 def _watch(arguments: Sequence[str], folder: Path, where: str) -> None:

@@ -55,7 +55,6 @@ SHARED_NAMES: Final[dict[str, str]] = {
     "Level": "of populations that are interleaved; of a pyramid",
     "Measured": "runs of a plan; effects of a probe",
     "Model": "what is fitted; what a report shows of it",
-    "Pairs": "weights of pairs in a file; pairs that models have learned",
     "Point": "of a law; of a figure of the paper",
     "Record": "of a run; of a trial, which is stored",
     "Rule": "the learning rule of a network, one for each kind of network",

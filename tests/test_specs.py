@@ -121,10 +121,10 @@ def test_the_key_is_the_hash_of_the_json(spec: Spec, text: str) -> None:
 
 def test_specs_have_one_key_if_and_only_if_they_are_equal() -> None:
     rates = [0.0, -0.0, 1, 1.0, 0.5, np.float32(0.5), np.nextafter(0.5, 1)]
-    for one, other in product([RBM(rate=rate) for rate in rates], repeat=2):  # type: ignore[arg-type]
+    for one, other in product([RBM(rate=rate) for rate in rates], repeat=2):
         assert (one == other) == (to_key(one) == to_key(other))
         assert one != other or hash(one) == hash(other)
-    assert len({to_key(RBM(rate=rate)) for rate in rates}) == 4  # type: ignore[arg-type]
+    assert len({to_key(RBM(rate=rate)) for rate in rates}) == 4
     assert to_json(OneMax(np.int64(5))) == to_json(OneMax(5))  # type: ignore[arg-type]
     with pytest.raises(FrozenInstanceError):
         OneMax(5).length = 6  # type: ignore[misc]

@@ -13,11 +13,11 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits
 from harmonium.problems import NK, PROBLEMS, FileProblem, Ising, MaxSat, load
-from harmonium.problems.formats.cnf import write_cnf
-from harmonium.problems.formats.nk import Landscape, write_nk
-from harmonium.problems.formats.orlib import Items, write_knapsack
-from harmonium.problems.formats.pairs import Pairs, write_ising, write_qubo
-from harmonium.problems.formats.reader import Format
+from harmonium.problems.nk import Landscape, write_nk
+from harmonium.problems.packing import Items, write_knapsack
+from harmonium.problems.quadratic import WeightedPairs, write_ising, write_qubo
+from harmonium.problems.reader import Format
+from harmonium.problems.sat import write_cnf
 from harmonium.specs import Length, Spec, SpecError, make
 from harmonium.system import write_atomically
 
@@ -47,7 +47,7 @@ class PlantedQubo(Spec):
         """An optimal solution, shape (length,)."""
         return self._draw_spins(self._words())
 
-    def make(self) -> Pairs:
+    def make(self) -> WeightedPairs:
         """Return the entries of the matrix, with the optimum."""
         words = self._words()
         spins = 2 * self._draw_spins(words).astype(np.int64) - 1
@@ -65,7 +65,7 @@ class PlantedQubo(Spec):
                 couplings[pair] = couplings.get(pair, 0) + coupling
         return self._to_qubo(couplings, loops * (size - 2))
 
-    def _to_qubo(self, couplings: dict[tuple[int, int], int], best: int) -> Pairs:
+    def _to_qubo(self, couplings: dict[tuple[int, int], int], best: int) -> WeightedPairs:
         """Return ΣJss, whose largest value is `best`, as x'Qx; spin s is 2x - 1."""
         pairs = np.array(sorted(couplings), dtype=np.int64)
         weights = np.array([couplings[pair] for pair in sorted(couplings)])
@@ -73,7 +73,7 @@ class PlantedQubo(Spec):
         for column in (0, 1):
             np.add.at(linear, pairs[:, column], -2.0 * weights)
         some, single = weights != 0, np.flatnonzero(linear)
-        return Pairs(
+        return WeightedPairs(
             self.length,
             pairs[some, 0],
             pairs[some, 1],
@@ -154,9 +154,8 @@ def _write_ising(file: IO[str], spec: Ising) -> None:
     first, second = np.array(spec.structure, dtype=np.int64).T
     weights = spec.couplings.reshape(-1).astype(float)
     none = np.empty(0, dtype=np.int64)
-    write_ising(
-        file, Pairs(spec.length, first, second, weights, none, none.astype(float), spec.optimum)
-    )
+    couplings = (first, second, weights, none, none.astype(float))
+    write_ising(file, WeightedPairs(spec.length, *couplings, spec.optimum))
 
 
 Writer = Callable[[IO[str], Any], None]

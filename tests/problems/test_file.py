@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import harmonium as hm
 from harmonium.problems import PROBLEMS
-from harmonium.problems.formats.nk import Landscape, read_nk, write_nk
-from harmonium.problems.formats.reader import Reader
+from harmonium.problems.nk import Landscape, read_nk, write_nk
+from harmonium.problems.reader import Reader
 from harmonium.specs import SpecError, format_spec, importable, to_key
 from tests.problems.formats import ASSETS
 from tests.rows import every_row

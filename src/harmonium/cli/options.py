@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 import typer
 
 from harmonium.optimize import list_options
-from harmonium.problems.formats.reader import FORMATS
+from harmonium.problems.reader import FORMATS
 from harmonium.runs import Stop
 from harmonium.search import EDA
 from harmonium.specs import SpecError, describe_fields

@@ -10,7 +10,7 @@ from harmonium.analysis.performance import Trajectory
 from harmonium.cli import options as o
 from harmonium.cli.terminal import complain, messages, plain_errors, print_json, print_results
 from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
-from harmonium.problems.formats.reader import SUFFIXES
+from harmonium.problems.reader import SUFFIXES
 from harmonium.progress import Progress
 from harmonium.runs import Result, Runner, Stop, default_stop, run
 from harmonium.search import ALGORITHMS, EDA, Algorithm, Structure

@@ -152,12 +152,6 @@ def list_groups(starts: Indices, members: NDArray[np.integer]) -> Blocks:
     return tuple(dict.fromkeys(tuple(group) for group in groups if len(group) > 1))
 
 
-def list_pairs(first: Indices, second: Indices, weights: Reals) -> Blocks:
-    """Return the pairs whose weight is not zero as groups."""
-    some = weights != 0
-    return tuple(zip(first[some].tolist(), second[some].tolist(), strict=True))
-
-
 @dataclass(frozen=True)
 class CustomProblem(Spec):
     """A problem made by a custom function; equal to another with the same path and settings."""
@@ -177,31 +171,25 @@ class CustomProblem(Spec):
 
     @property
     def length(self) -> int:
-        """Number of bits."""
         return self.made.length
 
     @property
     def optimum(self) -> float | None:
-        """Largest possible fitness, or none if it is not known."""
         return self.made.optimum
 
     @property
     def structure(self) -> Blocks | None:
-        """Groups of interacting bits; none if the problem does not define them."""
         return read_structure(self.made)
 
     @property
     def bound(self) -> float | None:
-        """A fitness that no row exceeds; none if the problem does not define it."""
         return read_bound(self.made)
 
     @property
     def repair(self) -> Callable[[Bits], Bits] | None:
-        """What makes feasible rows; none if the problem does not repair."""
         return read_repair(self.made)
 
     def __call__(self, bits: Bits) -> Fitness:
-        """Return the fitness of each row."""
         return self.made(bits)
 
     def to_dict(self) -> dict[str, Any]:

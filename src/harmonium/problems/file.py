@@ -10,16 +10,18 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.problems.base import ArrayProblem, Blocks, ProblemSpec
-from harmonium.problems.formats.cnf import read_formula
-from harmonium.problems.formats.nk import read_nk
-from harmonium.problems.formats.orlib import read_knapsack, read_setcover
-from harmonium.problems.formats.pairs import read_ising, read_maxcut, read_qubo
-from harmonium.problems.formats.reader import Format, Reader, detect_format
-from harmonium.problems.ising import SpinGlass
-from harmonium.problems.nk import TabledNK
-from harmonium.problems.packing import Infeasible, Knapsack, SetCover
-from harmonium.problems.quadratic import MaxCut, Qubo
-from harmonium.problems.sat import Sat
+from harmonium.problems.nk import TabledNK, read_nk
+from harmonium.problems.packing import Infeasible, Knapsack, SetCover, read_knapsack, read_setcover
+from harmonium.problems.quadratic import (
+    MaxCut,
+    Qubo,
+    SpinGlass,
+    read_ising,
+    read_maxcut,
+    read_qubo,
+)
+from harmonium.problems.reader import Format, Reader, detect_format
+from harmonium.problems.sat import Sat, read_formula
 from harmonium.specs import Length, SpecError, format_spec
 from harmonium.system import resolve
 
@@ -121,7 +123,6 @@ class FileProblem(ProblemSpec):
 
     @property
     def optimum(self) -> float | None:
-        """Largest possible fitness, if the file states it."""
         return self.made.optimum
 
     @property
@@ -131,11 +132,9 @@ class FileProblem(ProblemSpec):
 
     @property
     def structure(self) -> Blocks:
-        """Groups of interacting bits."""
         return self.made.structure
 
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the fitness of each row."""
         return self.made.evaluate(bits)
 
     def repair(self, bits: Bits) -> Bits:

@@ -1,4 +1,4 @@
-"""Spin glasses: ±J on a torus, with their exact optimum, and any graph that a file describes."""
+"""Spin glasses with couplings ±J on a torus, with their exact optimum."""
 
 import math
 from dataclasses import dataclass
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
-from harmonium.problems.base import ArrayProblem, Blocks, ProblemSpec, list_pairs
-from harmonium.problems.formats.pairs import Pairs
-from harmonium.problems.quadratic import sum_different, sum_single
+from harmonium.problems.base import Blocks, ProblemSpec
 from harmonium.specs import Length
 
 Couplings = NDArray[np.int8]
@@ -109,32 +107,7 @@ class Ising(ProblemSpec):
         return _find_optimum(self)
 
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the sum over all couplings for each row."""
         return _sum_torus(bits, self.couplings)
-
-
-class SpinGlass(ArrayProblem):
-    """The sum of J·s·s over coupled pairs and of h·s over fields, the negated energy.
-
-    Bit 1 is s = +1, bit 0 is s = -1.
-    """
-
-    def __init__(self, pairs: Pairs) -> None:
-        bound = float(np.abs(pairs.weights).sum() + np.abs(pairs.single_weights).sum())
-        super().__init__(pairs.length, pairs.optimum, bound)
-        self._pairs = pairs
-        self._total = float(pairs.weights.sum() - pairs.single_weights.sum())
-
-    @property
-    def structure(self) -> Blocks:
-        """The pairs whose coupling is not zero."""
-        return list_pairs(self._pairs.first, self._pairs.second, self._pairs.weights)
-
-    def evaluate(self, bits: Bits) -> Fitness:
-        """Return the negated energy of each row."""
-        pairs = self._pairs
-        apart = sum_different(bits, pairs.first, pairs.second, pairs.weights)
-        return self._total - 2 * apart + 2 * sum_single(bits, pairs.single, pairs.single_weights)
 
 
 @lru_cache(maxsize=4096)

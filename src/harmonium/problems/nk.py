@@ -1,11 +1,15 @@
 """NK landscapes (Kauffman), random or from a file, with their exact optimum.
 
-The optimum is found by branch and bound in general, and by dynamic programming on a ring.
+The optimum is found by branch and bound in general, and by dynamic programming on a ring. Files
+have the form of the MEDAL archive: `n k`, then for each component the k + 1 bits that it reads
+(from 0 on), then for each component its 2^(k+1) values, one number a line; the first of the bits is
+the most significant. The last line may be `Optimum: value`. Their fitness is the sum of the
+components.
 """
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, ClassVar, Final, Literal
+from typing import IO, Annotated, ClassVar, Final, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -13,7 +17,7 @@ from msgspec import Meta
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.problems.base import ArrayProblem, Blocks, Indices, ProblemSpec, Reals
-from harmonium.problems.formats.nk import Landscape
+from harmonium.problems.reader import MAX_LENGTH, Reader
 
 MAX_NODES: Final = 200_000_000
 """Limit of branch and bound (about 10 s); beyond it the optimum is unknown.
@@ -30,6 +34,23 @@ _KICK_SIZE: Final = 4  # bits flipped between two local searches
 
 MAX_SOLVED_LENGTH: Final = 200
 """Length up to which the optimum of a file is searched for, if the file does not state it."""
+
+
+MAX_K: Final = 24
+"""Most neighbours of a bit; a table then has 2^25 values."""
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """Components, each a table of values indexed by some of the bits."""
+
+    groups: Indices
+    """The bits that each component reads: (length, k + 1)."""
+    tables: Reals
+    """The value of each component for each configuration: (length, 2^(k+1))."""
+    optimum: float | None = None
+    unit: float = 0.0
+    """One in the last decimal of the optimum, as it was written."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +107,6 @@ class NK(ProblemSpec):
         return _find_best_bits(self)
 
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the mean of the components for each row."""
         return sum_components(bits, self.groups, self.tables) / self.length
 
     @cached_property
@@ -126,7 +146,6 @@ class TabledNK(ArrayProblem):
         return tuple(map(tuple, np.sort(groups).tolist())) if groups.shape[1] > 1 else ()
 
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the sum of the components for each row."""
         landscape = self.landscape
         total = sum_components(bits, landscape.groups, landscape.tables)
         if landscape.optimum is not None and landscape.unit > 1e-12 * abs(landscape.optimum):
@@ -139,6 +158,44 @@ class TabledNK(ArrayProblem):
             return None
         best = solve_general(self.landscape.groups, self.landscape.tables)
         return None if best is None else float(self(best[None])[0])
+
+
+def read_nk(reader: Reader) -> Landscape:
+    """Read a landscape."""
+    words = reader.header("two integers: n and k", 2)
+    length = reader.count(words[0], "n", 1, MAX_LENGTH)
+    k = reader.count(words[1], "k", 0, min(MAX_K, length - 1))
+    bits = reader.numbers(length * (k + 1), "bits that the components read")
+    groups = bits.integers("the bit", 0, length - 1).reshape(length, k + 1)
+    ordered = np.sort(groups, axis=1)
+    twice = np.repeat((ordered[:, 1:] == ordered[:, :-1]).any(axis=1), k + 1)
+    bits.require(~twice, "one of the bits of the component from", "bits that differ")
+    tables = reader.numbers(length << (k + 1), "values of the components").values
+    last = reader.words()
+    if not last:
+        return Landscape(groups, tables.reshape(length, -1))
+    if len(last) != 2 or last[0].lower() != "optimum:":
+        raise reader.expectation(" ".join(last), "`Optimum: value` or the end of the file")
+    optimum = reader.real(last[1], "the optimum")
+    reader.finish("the optimum")
+    return Landscape(groups, tables.reshape(length, -1), optimum, _find_unit(last[1]))
+
+
+def _find_unit(text: str) -> float:
+    """Return one in the last decimal of a number as it is written."""
+    mantissa, _, exponent = text.lower().partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    return float(f"1e{int(exponent or 0) - decimals}")
+
+
+def write_nk(file: IO[str], landscape: Landscape) -> None:
+    """Write a landscape; all numbers read back as they are."""
+    length, size = landscape.groups.shape
+    file.write(f"{length} {size - 1}\n")
+    file.writelines(f"{bit}\n" for bit in landscape.groups.ravel().tolist())
+    file.writelines(f"{value!r}\n" for value in landscape.tables.ravel().tolist())
+    if landscape.optimum is not None:
+        file.write(f"Optimum: {landscape.optimum!r}\n")
 
 
 @lru_cache(maxsize=4096)

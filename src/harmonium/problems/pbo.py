@@ -71,5 +71,4 @@ class PBO(ProblemSpec):
         return None
 
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the value of each row."""
         return np.array(self._made(bits.tolist()) if len(bits) else (), dtype=np.float64)

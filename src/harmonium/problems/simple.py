@@ -32,7 +32,6 @@ class OneMax(ProblemSpec):
         return float(self.length)
 
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return the number of ones of each row."""
         ones: Fitness = bits.sum(axis=1, dtype=np.float64)
         return ones
 
@@ -157,7 +156,6 @@ class HIFF(ProblemSpec):
         )
 
     def evaluate(self, bits: Bits) -> Fitness:
-        """Return for each row the sum of the sizes of all blocks whose bits are equal."""
         fitness = np.full(len(bits), float(self.length))
         ones = bits.astype(bool)  # whether each block is all ones; `zeros` likewise
         zeros = ~ones

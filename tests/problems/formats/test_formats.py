@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harmonium import FileProblem, load
 from harmonium.arrays import Bits
-from harmonium.problems.formats.reader import FORMATS, Reader
+from harmonium.problems.reader import FORMATS, Reader
 from harmonium.specs import SpecError
 from tests.problems.formats import ASSETS
 from tests.rows import every_row, random_rows

@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.jit import jit
+from harmonium.problems.base import Indices, Reals
 from harmonium.specs import SpecError
-
-Reals = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 Format = Literal["cnf", "qubo", "ising", "maxcut", "nk", "knapsack", "setcover"]
 
@@ -216,7 +214,7 @@ class Numbers:
     width: int
 
     def require(
-        self, valid: NDArray[np.bool_], what: str, expected: str, index: Integers | None = None
+        self, valid: NDArray[np.bool_], what: str, expected: str, index: Indices | None = None
     ) -> None:
         """Raise for the first number that is not valid.
 
@@ -228,14 +226,14 @@ class Numbers:
         place, word = self.reader.locate(self.start, first if index is None else int(index[first]))
         raise self.reader.error(f"{what} is {shorten(word)}; expected {expected}", place)
 
-    def integers(self, what: str, low: int, high: int, index: Integers | None = None) -> Integers:
+    def integers(self, what: str, low: int, high: int, index: Indices | None = None) -> Indices:
         """Return the numbers, or those at some places, as integers between two bounds."""
         values = self.values if index is None else self.values[index]
         valid = (values >= low) & (values <= high) & (np.floor(values) == values)
         self.require(valid, what, f"an integer from {low:,} to {high:,}", index)
         return values.astype(np.int64)
 
-    def column(self, number: int) -> Integers:
+    def column(self, number: int) -> Indices:
         """Return the places of the numbers in one column."""
         return np.arange(number, len(self.values), self.width)
 

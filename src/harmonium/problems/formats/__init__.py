@@ -1,1 +1,0 @@
-"""Instance files: a module a family of formats, all on one reader."""
