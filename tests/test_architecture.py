@@ -72,7 +72,7 @@ SHARED_NAMES: Final[dict[str, str]] = {
     "list_rows": "of tables; of the screen",
     "name_problem": "the text of a problem; the problem that an argument means",
     "pack": "rows into words; a page into a file",
-    "run_study": "the function, and the commands that call it",
+    "run_study": "the commands that run one",
     "select": "rows; options",
     "train_batches": "the kernel of learning, one for each kind of network",
     "write_logs": "the function, and its use by commands",

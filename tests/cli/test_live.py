@@ -24,7 +24,7 @@ from harmonium.cli.live import (
     show_study,
 )
 from harmonium.studies.driver import Driver
-from harmonium.studies.plans import Bisect, Case, Fixed, Runs, Walk
+from harmonium.studies.plans import Bisect, Case, Grid, Runs, Walk
 from harmonium.studies.summary import summarize
 from harmonium.studies.trial import Outcome
 from harmonium.text import format_duration, format_time, shorten_count
@@ -151,7 +151,7 @@ def rows_of(*outcomes: Sequence[Outcome], plan: Any = PLAN) -> Row:
     walks = []
     for number, known in enumerate(outcomes):
         case = make_case(plan, runs=1, problem=NK(10, 2, instance=number), instance=number)
-        population = plan.population if isinstance(plan, Fixed) else 16
+        population = plan.first if isinstance(plan, Grid) else 16
         walks.append(
             walk(
                 case,
@@ -177,7 +177,7 @@ def test_one_outcome_has_one_wording() -> None:
     assert describe_end(mixed) == "not solved within population 32 in 2 of 3 instances"
     assert explain(mixed) == describe_end(mixed)
     assert describe_end(rows_of([good], [make_failure()])) == "failed: ValueError: broken"
-    grid = rows_of([bad], plan=Fixed(20))
+    grid = rows_of([bad], plan=Grid([20]))
     assert describe_end(grid) == "population 20, 0 of 1 runs solved, 100 evaluations"
     assert count_ends([grid], 2) == "finished 1 of 2 rows: 1 measured"
 

@@ -11,7 +11,7 @@ from harmonium.analysis.statistics import METRICS
 from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.specs import importable
 from harmonium.studies.driver import read_walks
-from harmonium.studies.plans import Bisect, Case, Fixed, Runs, Walk
+from harmonium.studies.plans import Bisect, Case, Grid, Runs, Walk
 from harmonium.studies.store import Store
 from harmonium.studies.study import parse_algorithm
 from harmonium.studies.summary import list_cases, list_table, summarize
@@ -89,7 +89,7 @@ def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
 
 
 def test_a_trial_that_failed_has_the_same_columns(tmp_path: Path) -> None:
-    case = make_case(Fixed(20), runs=2)
+    case = make_case(Grid([20]), runs=2)
     rows = list_all(tmp_path / "study.db", [case], make_outcome(), make_failure(AWKWARD))
     done, failed = rows
     assert list(failed) == list(done)
@@ -223,7 +223,7 @@ def test_a_case_has_its_population_and_bounds() -> None:
                 walk(case, (8, [good, good])),
                 walk(case),
                 walk(case, (8, [bad]), (16, [make_failure()])),
-                walk(make_case(Fixed(20), runs=2), (20, [good, bad])),
+                walk(make_case(Grid([20]), runs=2), (20, [good, bad])),
             ]
         )
     )

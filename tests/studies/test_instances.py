@@ -7,7 +7,6 @@ import pytest
 
 from harmonium import Family, Runs, Study
 from harmonium.studies import load_study
-from harmonium.studies.result import run_study
 from tests.problems.formats import ASSETS
 
 TEXT = """
@@ -58,7 +57,7 @@ def test_a_study_of_files_runs_in_workers_and_is_told_apart_by_content(folder: P
         ("file:path=small.knapsack", 4, 1),
     ]
     store = folder / "files.db"
-    result = run_study(study, store, "processes", 1)
+    result = study.run(store, "processes", 1)
     assert [row.state for row in result.rows] == ["done"] * 4
     keys = [case.trials()[0].key for case in study.cases]
     (folder / "a, b.cnf").write_text("p cnf 9 1\n1 2 0\n", "utf-8")

@@ -5,7 +5,7 @@ import pytest
 
 from harmonium import BOA, EDA, MODELS, NK, RBM, UMDA, OneMax, Stop, Trap
 from harmonium.specs import SpecError, to_json
-from harmonium.studies.plans import Bisect, Fixed, Runs, Walk
+from harmonium.studies.plans import Bisect, Grid, Runs, Walk
 from harmonium.studies.study import Study, load_study, parse_study
 from tests.modules import write_module
 from tests.studies.made import OWN_ONEMAX
@@ -101,7 +101,7 @@ def test_a_grid_has_a_case_for_each_population_of_each_instance() -> None:
     text = '[[problems]]\nproblem = "nk:k=2"\nsizes = [12]\ninstances = 2\n'
     study = read(TOP + text + "[grid]\npopulations = [64, 16, 64]\n")
     assert [(case.plan, case.instance) for case in study.cases] == [
-        *[(Fixed(64), 0), (Fixed(64), 1), (Fixed(16), 0), (Fixed(16), 1)],
+        *[(Grid([64]), 0), (Grid([64]), 1), (Grid([16]), 0), (Grid([16]), 1)],
     ]
 
 

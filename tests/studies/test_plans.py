@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harmonium import EDA, UMDA
 from harmonium.specs import SpecError, to_json
-from harmonium.studies.plans import Bisect, Fixed, Found, Grid, Measured, Runs
+from harmonium.studies.plans import Bisect, Found, Grid, Measured, Runs
 from harmonium.studies.trial import Outcome, Trial
 from tests.studies.made import make_case, make_failure, make_outcome
 from tests.studies.worlds import TWICE, size_of, solved_from, tell
@@ -260,7 +260,7 @@ def test_a_given_population_is_measured_whether_solved_or_not() -> None:
     def world(trial: Trial) -> Outcome:
         return make_outcome(trial.seed == 3)
 
-    story = tell(Fixed(50), world)
+    story = tell(Grid([50]), world)
     assert story.populations == [50]
     measured = story.found.measured
     assert measured is not None
@@ -272,7 +272,7 @@ def test_a_run_that_fails_ends_a_given_population() -> None:
     def world(trial: Trial) -> Outcome:
         return make_failure() if trial.seed == 2 else make_outcome()
 
-    story = tell(Fixed(50), world)
+    story = tell(Grid([50]), world)
     assert len(story.seen[0]) == 2
     assert story.found == Found(None)
 
@@ -295,7 +295,7 @@ def test_runs_measure_the_algorithm_as_it_is_solved_or_not() -> None:
 def test_a_grid_has_a_plan_for_each_of_its_populations() -> None:
     grid = Grid([64, 16, 64])
     assert grid.populations == (64, 16)
-    assert grid.expand() == (Fixed(64), Fixed(16))
+    assert grid.expand() == (Grid([64]), Grid([16]))
     assert grid == Grid((64, 16))
 
 

@@ -21,7 +21,7 @@ from harmonium.analysis.findings import (
     fit_law,
     fit_laws,
 )
-from harmonium.analysis.paper import find_point, name_model
+from harmonium.analysis.paper import name_model
 from harmonium.analysis.statistics import Estimate, Metric
 from harmonium.problems import ProblemSpec
 from tests.studies.made import make_row
@@ -186,7 +186,6 @@ def test_the_paper_s_models_are_known_by_their_settings() -> None:
     assert name_model(PaperTree(best=5).to_dict()) is None
     assert name_model(EDA("tree").to_dict()) is None
     assert name_model(PAPER_RBM.to_dict()) == "RBM"
-    assert find_point(Trap(60, 5).to_dict(), "TREE", "evaluations") == 74_610
 
 
 def cross(

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harmonium import NK
-from harmonium.studies.plans import Bisect, Fixed, Runs
+from harmonium.studies.plans import Bisect, Grid, Runs
 from harmonium.studies.store import SCHEMA, Store, StoreError, check_output, is_running
-from harmonium.studies.trial import fail
+from harmonium.studies.trial import Record
 from tests.studies.made import (
     ENVIRONMENT,
     make_case,
@@ -81,7 +81,7 @@ def test_what_is_appended_is_read_back(path: Path) -> None:
 def test_a_store_keeps_its_study_and_cases(path: Path) -> None:
     cases = [
         make_case(Bisect(start=8, confirm=True)),
-        make_case(Fixed(20), problem=NK(10, 2, instance=1), instance=1),
+        make_case(Grid([20]), problem=NK(10, 2, instance=1), instance=1),
         make_case(Runs(), name="größe, “x”"),
     ]
     facts = {"name": "s", "seed": "7", "description": "d", "study": "{}", "definition": "text"}
@@ -114,7 +114,7 @@ def test_a_trial_that_failed_is_replaced_and_one_that_is_done_never(path: Path) 
         assert store.trace(trial.key) == make_trace()
         again = store.append(trial, make_record(make_outcome(evaluations=9)))
         assert again == make_outcome(evaluations=8)
-        assert store.append(trial, fail("late")) == make_outcome(evaluations=8)
+        assert store.append(trial, Record("failed", error="late")) == make_outcome(evaluations=8)
         assert len(store) == 1
 
 

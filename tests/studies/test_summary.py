@@ -7,7 +7,7 @@ import pytest
 from harmonium import NK, OneMax
 from harmonium.analysis.findings import Row
 from harmonium.analysis.statistics import METRICS, Estimate, Metric
-from harmonium.studies.plans import Bisect, Case, Fixed, Plan, Runs, Walk
+from harmonium.studies.plans import Bisect, Case, Grid, Plan, Runs, Walk
 from harmonium.studies.summary import summarize
 from harmonium.studies.trial import Outcome
 from tests.studies.made import make_case, make_failure, make_outcome
@@ -128,7 +128,7 @@ def mean_alone(row: Row, metric: Metric) -> float:
 
 
 @pytest.mark.parametrize(
-    "plan", [Bisect(start=8), Fixed(8), Runs()], ids=["bisect", "grid", "runs"]
+    "plan", [Bisect(start=8), Grid([8]), Runs()], ids=["bisect", "grid", "runs"]
 )
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
 def test_fewer_than_four_instances_have_no_interval(plan: Plan, count: int) -> None:
@@ -143,7 +143,7 @@ def test_fewer_than_four_instances_have_no_interval(plan: Plan, count: int) -> N
 
 
 def test_the_runs_of_a_grid_count_solved_or_not() -> None:
-    case = make_case(Fixed(50))
+    case = make_case(Grid([50]))
     row = only([walk(case, {50: [SOLVED[0], make_outcome(False, evaluations=1), SOLVED[1]]})])
     assert (row.given, row.state, row.reason) == (50, "done", "")
     assert (row.runs, row.solved) == (3, 2)
@@ -153,8 +153,8 @@ def test_the_runs_of_a_grid_count_solved_or_not() -> None:
 
 def test_a_grid_has_a_row_for_each_population() -> None:
     walks = [
-        *walk_instances(Fixed(50), {50: SOLVED}, {50: SOLVED}),
-        *walk_instances(Fixed(20), {20: SOLVED}, {20: SOLVED}),
+        *walk_instances(Grid([50]), {50: SOLVED}, {50: SOLVED}),
+        *walk_instances(Grid([20]), {20: SOLVED}, {20: SOLVED}),
     ]
     assert [(row.given, row.instances) for row in summarize(walks)] == [(50, 2), (20, 2)]
 
@@ -227,7 +227,7 @@ def test_a_row_that_is_cut_short() -> None:
 
 def make_row(values: Sequence[float]) -> Row:
     outcomes = [make_outcome(evaluations=int(value)) for value in values]
-    return only([walk(make_case(Fixed(8), runs=len(values)), {8: outcomes})])
+    return only([walk(make_case(Grid([8]), runs=len(values)), {8: outcomes})])
 
 
 def run_all(*runs: tuple[bool, int]) -> Row:

@@ -22,7 +22,6 @@ from harmonium.studies.trial import (
     Record,
     Trial,
     execute,
-    fail,
     read_record,
     read_spec,
 )
@@ -168,7 +167,9 @@ def test_a_record_tells_where_and_when() -> None:
     assert record.wall_seconds >= record.result["seconds"] > 0
 
 
-@pytest.mark.parametrize("record", [make_record(), fail("“no”\n\ttab")], ids=["done", "failed"])
+@pytest.mark.parametrize(
+    "record", [make_record(), Record("failed", error="“no”\n\ttab")], ids=["done", "failed"]
+)
 def test_a_record_travels(record: Record) -> None:
     assert read_record(msgspec.json.encode(record)) == record
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harmonium.studies.plans import Bisect, Fixed, Found, Plan, Runs, Walk
+from harmonium.studies.plans import Bisect, Found, Grid, Plan, Runs, Walk
 from harmonium.studies.trial import Outcome
 from tests.studies.made import make_case, make_failure, make_outcome
 from tests.studies.worlds import TWICE, World, finish, size_of, solved_from, tell
@@ -18,7 +18,7 @@ WORLDS: dict[str, tuple[Plan, World]] = {
     "bisect": (Bisect(), solved_from(100)),
     "ceiling": (Bisect(max_population=64), solved_from(100)),
     "evaluations": (Bisect(max_evaluations=5_921), solved_from(100)),
-    "fixed": (Fixed(50), solved_from(100)),
+    "fixed": (Grid([50]), solved_from(100)),
     "runs": (Runs(), lambda trial: make_outcome(trial.seed % 2 == 0)),
     "confirmed": (Bisect(confirm=True), TWICE),
     "not confirmed": (Bisect(max_population=128, confirm=True), solved_from(100)),

@@ -118,14 +118,12 @@ def name_state(state: State) -> str:
 
 Cost = Literal["evaluations", "expected_evaluations", "cpu_total"]
 
-
 COSTS: Final[dict[str, tuple[Cost, ...]]] = {
     "bisect": ("evaluations", "cpu_total"),
     "grid": ("expected_evaluations",),
     "runs": ("expected_evaluations",),
 }
 """By plan, the costs that are compared: evaluations and times of runs that failed are not."""
-
 
 MIN_PAIRS: Final = 6
 """With fewer pairs no difference is clear: five in one direction have p = 2/2⁵ = 6 %."""
@@ -175,17 +173,7 @@ class Comparison:
 def compare_rows(rows: Sequence[Row], costs: Sequence[Cost] | None = None) -> list[Comparison]:
     """Compare each two algorithms that are done at the same size, by each cost of their plan.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        All rows of a study; those that are not done are left out.
-    costs : sequence of str, optional
-        The costs to compare, among those of the plan; by default all.
-
-    Returns
-    -------
-    list of Comparison
-        In the order of the rows.
+    In the order of the rows; `costs` are those to compare, by default all of the plan.
     """
     cells: dict[tuple[str, int, int | None], list[Row]] = {}
     for row in rows:
@@ -249,7 +237,6 @@ def _find_mean(row: Row, cost: Cost) -> float:
 
 
 _LARGEST_LOGARITHM: Final = 300.0  # so that sizes do not overflow
-
 
 LAW_METRICS: Final[tuple[Metric, ...]] = (
     *("evaluations", "population", "cpu_total"),
@@ -356,21 +343,19 @@ def fit_law(family: str, name: str, metric: Metric, rows: Sequence[Row]) -> Law 
 
     Rows that are unfinished, not solved or of a grid are left out.
     """
-    usable = [row for row in _usable(rows) if len(row.samples[metric]) and _mean(row, metric) > 0]
-    points = [Point(row.size, _mean(row, metric), _find_variance(row, metric)) for row in usable]
+    usable = [row for row in _usable(rows) if row.samples[metric].sum() > 0]
+    points = [
+        Point(row.size, float(row.samples[metric].mean()), _find_variance(row, metric))
+        for row in usable
+    ]
     power = fit_power(points)
     if power is None:
         return None
     sizes = tuple(point.size for point in points)
+    model = name_model(usable[0].algorithm) if usable[0].plan == "bisect" else None
     return Law(
-        family=family,
-        name=name,
-        metric=metric,
-        sizes=sizes,
-        factor=power.factor,
-        exponent=power.exponent,
-        margin=power.margin,
-        paper=_find_paper_exponent(usable[0], metric),
+        *(family, name, metric, sizes, *power),
+        paper=find_exponent(usable[0].problem, model, metric) if model else None,
         missing=tuple(dict.fromkeys(row.size for row in rows if row.size not in sizes)),
     )
 
@@ -409,12 +394,6 @@ def _find_variance(row: Row, metric: Metric) -> float:
     if metric == "population":  # anywhere in its bracket, all as likely
         squares += float(((row.brackets * values) ** 2).sum()) / 12
     return squares / float(values.sum()) ** 2
-
-
-def _find_paper_exponent(row: Row, metric: Metric) -> float | None:
-    """Return the paper's exponent for a row that was measured as in the paper, or none."""
-    model = name_model(row.algorithm) if row.plan == "bisect" else None
-    return find_exponent(row.problem, model, metric) if model else None
 
 
 def find_crossings(laws: Sequence[Law]) -> list[Crossing]:
@@ -483,14 +462,7 @@ def _cross(one: Law, other: Law) -> Crossing | None:
     if not measured and not (highest < found.mean and found.high < 10 * highest):
         return None
     steep, flat = sorted((one, other), key=lambda law: law.exponent.mean, reverse=True)
-    return Crossing(
-        family=one.family,
-        metric=one.metric,
-        small=steep.name,
-        large=flat.name,
-        size=found,
-        measured=measured,
-    )
+    return Crossing(one.family, one.metric, steep.name, flat.name, found, measured)
 
 
 def _find_equal(one: Law, other: Law) -> Estimate | None:
@@ -513,10 +485,6 @@ def _find_equal(one: Law, other: Law) -> Estimate | None:
         return None
     logarithms = (-gap / slope, *solve_quadratic(a, b, c))
     return Estimate(*(math.exp(min(one, _LARGEST_LOGARITHM)) for one in logarithms))
-
-
-def _mean(row: Row, metric: Metric) -> float:
-    return float(row.samples[metric].mean())
 
 
 def _own_seconds(row: Row) -> Values:

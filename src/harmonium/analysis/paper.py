@@ -31,10 +31,8 @@ _TABLE: Final[dict[str, tuple[float, float, float, float]]] = {
     "nk5": (4.5, 5.1, 8.0, 4.9),
 }
 
-
 # Time of model building, of BOA and RBM: given in the text for three families.
 _BUILDING: Final = {"onemax": (3.2, 2.7), "trap5": (4.1, 2.7), "nk5": (8.1, 4.3)}
-
 
 _COLUMNS: Final[dict[Metric, int]] = {"evaluations": 0, "cpu_total": 2}
 
@@ -61,16 +59,6 @@ def read_points() -> tuple[Point, ...]:
         Point(family, model, hidden, metric, int(size), float(value))
         for family, model, hidden, metric, size, value in list(csv.reader(text.splitlines()))[1:]
     )
-
-
-def find_point(problem: Plain, model: str, metric: str) -> float | None:
-    """Return the paper's value for a problem and a model, RBM (n/2 hidden units), BOA or TREE."""
-    family = name_family(problem)
-    for point in read_points():
-        here = (point.family, point.model, point.metric, point.size)
-        if here == (family, model, metric, problem["length"]) and point.hidden in ("", "n/2"):
-            return point.value
-    return None
 
 
 def name_family(problem: Plain) -> str | None:

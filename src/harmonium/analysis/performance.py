@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.analysis.statistics import Interval, find_total_ratio_interval
+from harmonium.analysis.statistics import find_total_ratio_interval
 
 Floats = NDArray[np.float64]
 
@@ -162,7 +162,6 @@ class Trajectory:
 QUALITIES: Final = tuple(place / 50 for place in range(1, 51))
 """The targets of an ECDF, evenly spaced."""
 
-
 _HUGE: Final = 1e300
 """Stands for infinity in quantiles, which interpolate."""
 
@@ -203,9 +202,6 @@ class Group(NamedTuple):
     label: str
 
 
-Groups = Mapping[Group, Sequence[Trajectory]]
-
-
 def group_trajectories(trajectories: Iterable[Trajectory]) -> dict[Group, list[Trajectory]]:
     """Return the runs of each algorithm on each problem size, in the order given."""
     groups: dict[Group, list[Trajectory]] = {}
@@ -226,27 +222,9 @@ def measure_runtimes(
 
 
 def find_ert(runtimes: Floats, evaluations: Floats) -> float:
-    """Return the expected running time.
+    """Return the expected running time of runs with these runtimes and evaluations in all.
 
-    Parameters
-    ----------
-    runtimes : array of float
-        Evaluations to the target; infinite for runs that do not reach it.
-    evaluations : array of float
-        Evaluations of the whole run.
-
-    Returns
-    -------
-    float
-        Infinite if no run reaches the target.
-
-    Examples
-    --------
-    Two of three runs reach the target, after 100 and 300 evaluations; the third ends after 1,000.
-
-    >>> import numpy as np
-    >>> find_ert(np.array([100.0, 300.0, np.inf]), np.array([120.0, 500.0, 1000.0]))
-    700.0
+    It is infinite if no run reaches the target, as their infinite runtimes say.
     """
     successes = int(np.isfinite(runtimes).sum())
     return float(np.minimum(runtimes, evaluations).sum()) / successes if successes else math.inf
@@ -311,41 +289,33 @@ def tabulate_targets(
     for group, runs in group_trajectories(trajectories).items():
         runtimes = measure_runtimes(runs, qualities, ranges)
         quartiles = _find_quartiles(runtimes)
-        instances = {one.problem for one in runs}
+        alike = len({one.problem for one in runs}) == 1
         targets = ranges[runs[0].problem].find_targets(qualities).tolist()
         for place, quality in enumerate(qualities):
-            ert, (low, high) = _estimate_ert(runs, runtimes[:, place])
-            lower, median, upper = quartiles[:, place].tolist()
+            reached = runtimes[:, place]
             rows.append(
                 FixedTarget(
-                    group=group,
-                    quality=quality,
-                    target=targets[place] if len(instances) == 1 else None,
-                    runs=len(runs),
-                    successes=int(np.isfinite(runtimes[:, place]).sum()),
-                    ert=ert,
-                    ert_low=low,
-                    ert_high=high,
-                    lower_quartile=lower,
-                    median=median,
-                    upper_quartile=upper,
+                    *(group, quality, targets[place] if alike else None),
+                    *(len(runs), int(np.isfinite(reached).sum())),
+                    *_estimate_ert(runs, reached),
+                    *quartiles[:, place].tolist(),
                 )
             )
     return rows
 
 
-def _estimate_ert(runs: Sequence[Trajectory], runtimes: Floats) -> tuple[float, Interval]:
-    """Return the ERT and its interval; instances, if there are several, are the samples."""
+def _estimate_ert(runs: Sequence[Trajectory], runtimes: Floats) -> tuple[float, float, float]:
+    """Return the ERT and its bounds; instances, if there are several, are the samples."""
     evaluations = np.array([one.evaluations for one in runs], dtype=float)
     ert = find_ert(runtimes, evaluations)
     if not math.isfinite(ert):
-        return ert, (math.nan, math.nan)
+        return ert, math.nan, math.nan
     costs = np.column_stack([np.minimum(runtimes, evaluations), np.isfinite(runtimes)])
     instances = list(dict.fromkeys(one.problem for one in runs))
     if len(instances) > 1:
         places = np.array([instances.index(one.problem) for one in runs])
         costs = np.array([costs[places == place].sum(axis=0) for place in range(len(instances))])
-    return ert, find_total_ratio_interval(costs[:, 0], costs[:, 1])
+    return ert, *find_total_ratio_interval(*costs.T)
 
 
 @dataclass(frozen=True)

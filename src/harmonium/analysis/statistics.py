@@ -19,14 +19,11 @@ from scipy.special import ndtri, stdtrit
 LEVEL: Final = 0.95
 """The share of intervals that contain the true value."""
 
-
 MIN_SAMPLES: Final = 4
 """Fewer samples get no interval."""
 
-
 NORMAL: Final = float(ndtri((1 + LEVEL) / 2))
 """Half of the interval of a normal variable, in standard deviations."""
-
 
 Metric = Literal[
     "population",
@@ -41,11 +38,9 @@ Metric = Literal[
     "peak_memory",
 ]
 
-
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
 Values = NDArray[np.float64]
-
 
 Interval = tuple[float, float]
 
@@ -61,28 +56,10 @@ def find_mean_interval(values: Values) -> Interval:
 
 
 def find_total_ratio_interval(tops: Values, bottoms: Values) -> Interval:
-    """Return the interval of the sum of `tops` divided by the sum of `bottoms`.
+    """Return the interval of the sum of `tops` divided by the sum of `bottoms`, which is positive.
 
-    Parameters
-    ----------
-    tops, bottoms : arrays of shape (samples,)
-        Two numbers of each sample, none of them negative; the sum of `bottoms` is positive.
-
-    Returns
-    -------
-    tuple of float
-        Both bounds; NaN for fewer than `MIN_SAMPLES` samples.
-
-    Examples
-    --------
-    Evaluations of four runs, and whether they were solved: 1000 evaluations for 3 solved runs.
-
-    >>> import numpy as np
-    >>> from harmonium.analysis.statistics import find_total_ratio_interval
-    >>> evaluations, solved = np.array([100.0, 300, 200, 400]), np.array([1.0, 1, 1, 0])
-    >>> low, high = find_total_ratio_interval(evaluations, solved)
-    >>> round(low), round(high)
-    (56, 1967)
+    The samples are pairs of numbers, none of them negative. Fewer than `MIN_SAMPLES` have no
+    interval: both bounds are NaN.
     """
     count = len(tops)
     if count < MIN_SAMPLES:
@@ -155,13 +132,6 @@ def find_p_value(first: Values, second: Values) -> float:
     """Return the two-sided p value of Wilcoxon's signed-rank test on pairs of values.
 
     Equal pairs are left out. The distribution is exact up to `MAX_EXACT_PAIRS`, also with ties.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from harmonium.analysis.statistics import find_p_value
-    >>> find_p_value(np.arange(6.0), np.arange(6.0) + 1)  # 2 of 2⁶ ways
-    0.03125
     """
     signed = rank_differences(first, second)
     if not len(signed):
@@ -178,14 +148,7 @@ def find_p_value(first: Values, second: Values) -> float:
 
 
 def correct_holm(p_values: Sequence[float]) -> Values:
-    """Return p values after Holm's correction for so many comparisons, in the same order.
-
-    Examples
-    --------
-    >>> from harmonium.analysis.statistics import correct_holm
-    >>> correct_holm([0.03, 0.01, 0.04]).tolist()
-    [0.06, 0.03, 0.06]
-    """
+    """Return p values after Holm's correction for so many comparisons, in the same order."""
     given = np.asarray(p_values, float)
     order = np.argsort(given, kind="stable")
     steps = given[order] * np.arange(len(given), 0, -1)
@@ -198,13 +161,6 @@ def measure_a12(first: Values, second: Values) -> float:
     """Return the effect size A12 of Vargha and Delaney: the chance that a first value is smaller.
 
     It is over all pairs of a first and a second value; equal ones count half.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from harmonium.analysis.statistics import measure_a12
-    >>> measure_a12(np.array([1.0, 2.0]), np.array([2.0, 3.0]))  # 3 of 4 pairs, 1 equal
-    0.875
     """
     smaller, equal = first[:, None] < second, first[:, None] == second
     return float(smaller.sum() + equal.sum() / 2) / smaller.size

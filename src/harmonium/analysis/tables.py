@@ -45,7 +45,6 @@ class _Escaped:
         self._file = file
 
     def write(self, line: str) -> None:
-        """Write one line of a table."""
         self._file.write(escape(line.removesuffix("\r\n")) + "\n")
 
 
@@ -160,25 +159,14 @@ def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
 def list_comparisons(comparisons: Sequence[Comparison]) -> Iterator[Plain]:
     """Yield a flat row for each comparison of two algorithms."""
     for one in comparisons:
-        yield {
-            "family": one.family,
-            "size": one.size,
-            "population": one.population,
-            "cost": one.cost,
-            "name": one.name,
-            "other": one.other,
-            "mean": _know(one.mean),
-            "other_mean": _know(one.other_mean),
-            "unit": one.unit,
-            "pairs": one.pairs,
-            "wins": one.wins,
-            "ties": one.ties,
-            "a12": one.a12,
-            "p": one.p,
-            "p_holm": one.p_holm,
-            "clear": one.clear,
-            "better": one.better,
-        }
+        plain = {name: getattr(one, name) for name in _COMPARED}
+        yield {**plain, "mean": _know(one.mean), "other_mean": _know(one.other_mean)}
+
+
+_COMPARED: Final = (
+    *("family", "size", "population", "cost", "name", "other", "mean", "other_mean", "unit"),
+    *("pairs", "wins", "ties", "a12", "p", "p_holm", "clear", "better"),
+)
 
 
 def list_performance(what: PerformanceTable, trajectories: Sequence[Trajectory]) -> Iterator[Plain]:

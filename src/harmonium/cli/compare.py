@@ -25,7 +25,7 @@ from harmonium.problems import PROBLEMS, FileProblem
 from harmonium.search import Algorithm
 from harmonium.specs import SpecError, format_spec, importable, parse_scalar, split_commas
 from harmonium.studies import Bisect, Family, Grid, Row, Runs, Study
-from harmonium.studies.plans import MIN_POPULATION, StudyPlan
+from harmonium.studies.plans import MIN_POPULATION, Plan
 from harmonium.studies.study import StudyError
 from harmonium.text import format_seconds
 
@@ -90,7 +90,7 @@ def split_models(text: str) -> list[str]:
     return models
 
 
-def _choose_plan(population: str | None, max_population: int) -> StudyPlan:
+def _choose_plan(population: str | None, max_population: int) -> Plan:
     """Return the plan for a population: to be found, found by the algorithm itself, or given."""
     if population is None:
         return Bisect(max_population=max_population)
@@ -105,7 +105,7 @@ def _choose_plan(population: str | None, max_population: int) -> StudyPlan:
         ) from None
 
 
-def make_study(command: str, text: str, plan: StudyPlan, given: Mapping[str, Any]) -> Study:
+def make_study(command: str, text: str, plan: Plan, given: Mapping[str, Any]) -> Study:
     """Return the study of one problem at one size."""
     with importable(Path.cwd()):
         algorithms = make_algorithms(given)

@@ -10,7 +10,7 @@ from harmonium.analysis.performance import Trajectory, expected_running_time
 from harmonium.studies.driver import Stopped
 from harmonium.studies.engines import EngineLost
 from harmonium.studies.plans import Bisect, Grid, Runs
-from harmonium.studies.result import StudyResult, read_study, run_study
+from harmonium.studies.result import StudyResult, read_study
 from harmonium.studies.store import Store
 from harmonium.studies.study import Family, Study, load_study, parse_study
 
@@ -32,5 +32,4 @@ __all__ = [
     "load_study",
     "parse_study",
     "read_study",
-    "run_study",
 ]

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from harmonium.studies.engines import Answer, Engine, EngineLost, Job, check_eng
 from harmonium.studies.plans import Bisect, Walk
 from harmonium.studies.store import About, Store
 from harmonium.studies.study import Study
-from harmonium.studies.trial import Record, Trial, fail, read_record
+from harmonium.studies.trial import Record, Trial, read_record
 
 Watch = Callable[["Driver"], None]
 
@@ -27,8 +27,7 @@ class Stopped(Exception):  # noqa: N818  # an end, not an error
     """The user interrupted a study; trials that had ended are stored."""
 
 
-@dataclass(frozen=True)
-class _Submitted:
+class _Submitted(NamedTuple):
     trial: Trial
     walk: Walk
 
@@ -129,7 +128,7 @@ class Driver:
         if isinstance(answer, bytes):
             record = _check_optimum(submitted, read_record(answer))
         else:
-            record = fail(f"{type(answer).__name__}: {answer}")
+            record = Record("failed", error=f"{type(answer).__name__}: {answer}")
         self._outcomes[submitted.trial.key] = self._store.append(submitted.trial, record)
         self.ran += 1
         self.failed += record.status == "failed"
@@ -187,26 +186,11 @@ def drive(
     begin: Watch = ignore,
     watch: Watch = ignore,
 ) -> list[Walk]:
-    """Run what the store at `path` does not hold yet of a study; return its walks.
+    """Run what the store at `path` does not hold yet of a study, as `Study.run`; return its walks.
 
-    Parameters
-    ----------
-    study, path, engine, workers, scheduler, retry_failed
-        As in `Study.run`.
-    begin : callable, optional
-        Called once with the driver, when the store is open and before anything runs. After an
-        exception (`Stopped`, `EngineLost`) the driver still says what was run.
-    watch : callable, optional
-        Called with the driver again and again while trials run, some times a second.
-
-    Raises
-    ------
-    SpecError
-        If the store holds another study, or cannot be written.
-    Stopped
-        After Ctrl-C; trials that have ended are stored, and the next call continues.
-    EngineLost
-        If the Dask scheduler ends; trials that have ended are stored.
+    `begin` is called once with the driver, when the store is open and before anything runs: after
+    an exception (`Stopped`, `EngineLost`) the driver still says what was run. `watch` is called
+    with it again and again while trials run, some times a second.
     """
     check_engine(engine, workers, scheduler)
     with Store.create(path) as store:

@@ -112,15 +112,12 @@ class Serial(Engine):
         self._jobs: list[Job] = []
 
     def slots(self) -> int:
-        """Return one."""
         return 1
 
     def submit(self, job: Job) -> None:
-        """Run the job at the next wait."""
         self._jobs.append(job)
 
     def wait(self, seconds: float) -> list[tuple[Job, Answer]]:
-        """Run what was submitted."""
         jobs, self._jobs = self._jobs, []
         return [(job, execute(*job)) for job in jobs]
 
@@ -146,15 +143,12 @@ class Processes(Engine):
             raise SpecError(words) from error
 
     def slots(self) -> int:
-        """Return the number of workers."""
         return len(self._workers)
 
     def submit(self, job: Job) -> None:
-        """Give the job to a free worker."""
         next(worker for worker in self._workers if worker.job is None).begin(job)
 
     def wait(self, seconds: float) -> list[tuple[Job, Answer]]:
-        """Return the jobs that have ended; replace workers that have died."""
         busy = [worker for worker in self._workers if worker.job is not None]
         ends = [end for worker in busy for end in (worker.pipe, worker.process.sentinel)]
         ready = set(wait(ends, seconds)) if ends else set()
@@ -167,7 +161,6 @@ class Processes(Engine):
         return answers
 
     def stop(self) -> None:
-        """End the workers at once."""
         for worker in self._workers:
             worker.end()
 
@@ -189,7 +182,6 @@ class _Worker:
             self.process.start()
 
     def begin(self, job: Job) -> None:
-        """Send a job."""
         self.job, self._deaths = job, 0
         with suppress(OSError):  # it has died, which `receive` notices
             self.pipe.send(job)
@@ -197,7 +189,9 @@ class _Worker:
     def receive(self) -> Answer | None:
         """Return the answer to the job; none if the worker has died and another one tries."""
         try:
-            answer: Answer = self.pipe.recv_bytes() if self.pipe.poll() else self._raise_death()
+            if not self.pipe.poll():
+                raise EOFError  # noqa: TRY301  # it has died without a word
+            answer: Answer = self.pipe.recv_bytes()
         except (EOFError, OSError):
             self.end()
             code = self.process.exitcode
@@ -212,11 +206,7 @@ class _Worker:
         self.job = None
         return answer
 
-    def _raise_death(self) -> bytes:
-        raise EOFError
-
     def end(self) -> None:
-        """End the process now."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
@@ -281,11 +271,9 @@ class Dask(Engine):
         return len(threads)
 
     def submit(self, job: Job) -> None:
-        """Send a job to the scheduler."""
         self._jobs[self._executor.submit(execute, *job)] = job
 
     def wait(self, seconds: float) -> list[tuple[Job, Answer]]:
-        """Return the jobs that have ended."""
         if not self._jobs:
             time.sleep(seconds)  # no worker is there at the moment: one may join
         first = concurrent.futures.FIRST_COMPLETED

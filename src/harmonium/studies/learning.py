@@ -20,6 +20,9 @@ from harmonium.runs import Runner
 MAX_MAP_LENGTH: Final = 100
 """Bits up to which a map of pairs or weights is readable."""
 
+CAPTURED: Final = 0.5
+"""Share of a unit's squared weights on a block from which on the unit captures it."""
+
 Matrix = NDArray[np.float64]
 Pair = tuple[int, int, float]
 """Two bits and the strength of their interaction; in a directed model, parent and child."""
@@ -183,7 +186,7 @@ class Learning:
             precision = right / count if count else None
             recall = right / max(1, int(self.truth.sum()))
         if weights is not None:
-            captured = float(_is_captured(weights, self.structure).any(axis=0).mean())
+            captured = float((_share_blocks(weights, self.structure) > CAPTURED).any(axis=0).mean())
         self.scores.append(Score(*where, pairs, precision, recall, captured))
         population = where[0]
         if len(self.scores) == 1 or population == self.population or finder in (population, None):
@@ -233,10 +236,12 @@ def mark_pairs(structure: Blocks, length: int) -> NDArray[np.bool_]:
 
 def find_units(weights: Matrix, structure: Blocks) -> Units:
     """Return how far the hidden units of a model capture the blocks of a problem."""
-    captured = _is_captured(weights, structure)
-    rng = np.random.default_rng(0)
-    shuffled = [_is_captured(rng.permuted(weights, axis=0), structure) for _ in range(20)]
     shares = _share_blocks(weights, structure)
+    captured = shares > CAPTURED
+    rng = np.random.default_rng(0)
+    shuffled = [
+        _share_blocks(rng.permuted(weights, axis=0), structure) > CAPTURED for _ in range(20)
+    ]
     order = np.lexsort((-shares.max(axis=0), shares.argmax(axis=0)))
     strongest = float(weights.max()) or 1.0
     digits = 3 - math.ceil(math.log10(strongest))
@@ -269,12 +274,6 @@ def _sort_pairs(interactions: Interactions, truth: NDArray[np.bool_]) -> Pairs:
 
 def _find_density(truth: NDArray[np.bool_]) -> float:
     return float(truth.sum() / max(1, truth.size - len(truth)))
-
-
-def _is_captured(weights: Matrix, structure: Blocks) -> NDArray[np.bool_]:
-    """Return which units capture which blocks: (blocks, hidden)."""
-    captured: NDArray[np.bool_] = _share_blocks(weights, structure) > 0.5
-    return captured
 
 
 def _share_blocks(weights: Matrix, structure: Blocks) -> Matrix:

@@ -57,7 +57,7 @@ class Case:
     @property
     def given(self) -> int | None:
         """The population of a grid; none for other plans."""
-        return self.plan.population if isinstance(self.plan, Fixed) else None
+        return self.plan.first if isinstance(self.plan, Grid) else None
 
     def trials(self, population: int | None = None) -> list[Trial]:
         """Return the runs at a population, by default the algorithm's own."""
@@ -144,30 +144,8 @@ class Runs(Spec):
 
 
 @dataclass(frozen=True)
-class Fixed(Spec):
-    """Measure one given population: a part of a `Grid`."""
-
-    name: ClassVar[str] = "grid"
-
-    population: Population
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_even(self, "population")
-
-    @property
-    def first(self) -> int:
-        """The population of the first attempt."""
-        return self.population
-
-    def attempts(self, case: Case) -> Attempts:
-        """Ask for all runs, solved or not."""
-        return _measure(case, self.population)
-
-
-@dataclass(frozen=True)
 class Grid(Spec):
-    """Measure each of the given populations.
+    """Measure each of the given populations; the plan of a case has one of them.
 
     Parameters
     ----------
@@ -197,9 +175,18 @@ class Grid(Spec):
             )
         object.__setattr__(self, "populations", tuple(dict.fromkeys(checked)))
 
+    @property
+    def first(self) -> int:
+        """The population of the first attempt."""
+        return self.populations[0]
+
     def expand(self) -> tuple["Plan", ...]:
         """Return the plans of the cases: one for each population."""
-        return tuple(map(Fixed, self.populations))
+        return tuple(Grid([population]) for population in self.populations)
+
+    def attempts(self, case: Case) -> Attempts:
+        """Ask for all runs, solved or not."""
+        return _measure(case, self.first)
 
 
 @dataclass(frozen=True)
@@ -299,24 +286,13 @@ class Bisect(Spec):
             population = doubled if upper is None else (low + upper) // 4 * 2
 
 
-Plan = Fixed | Bisect | Runs
-"""The plan of one case."""
+Plan = Bisect | Grid | Runs
+PLANS: dict[str, type[Plan]] = {plan.name: plan for plan in (Bisect, Grid, Runs)}
 
 
-StudyPlan = Bisect | Grid | Runs
-"""The plan of a study."""
-
-
-PLANS: dict[str, type[Bisect] | type[Grid] | type[Runs]] = {
-    plan.name: plan for plan in (Bisect, Grid, Runs)
-}
-
-
-def read_plan(plain: Mapping[str, Any]) -> "Plan":
-    """Make the plan of a case again from what `to_dict` returned."""
-    kinds: dict[str, type[Fixed] | type[Bisect] | type[Runs]]
-    kinds = {plan.name: plan for plan in (Fixed, Bisect, Runs)}
-    return from_dict(kinds[plain["name"]], plain)
+def read_plan(plain: Mapping[str, Any]) -> Plan:
+    """Make a plan again from what `to_dict` returned."""
+    return from_dict(PLANS[plain["name"]], plain)
 
 
 def _check_even(plan: Spec, field: str) -> None:
@@ -327,7 +303,9 @@ def _check_even(plan: Spec, field: str) -> None:
 def _measure(case: Case, population: int | None) -> Attempts:
     """Ask for all runs at one population, solved or not."""
     trials = case.trials(population)
-    outcomes = yield Attempt(population, trials, _last_failed, population, None)
+    outcomes = yield Attempt(
+        population, trials, lambda seen: _has_failed(seen[-1:]), population, None
+    )
     if _has_failed(outcomes):
         return Found(None)
     return Found(Measured(population, population, True, trials, tuple(outcomes)))
@@ -342,7 +320,6 @@ class _Spent:
     cpu_seconds: float = 0.0
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
-        """Count an attempt."""
         self.evaluations += sum(outcome.evaluations for outcome in outcomes)
         self.cpu_seconds += sum(outcome.cpu_total for outcome in outcomes)
 
@@ -372,10 +349,6 @@ def _has_failed(outcomes: Sequence[Outcome]) -> bool:
     return any(outcome.status == "failed" for outcome in outcomes)
 
 
-def _last_failed(outcomes: Sequence[Outcome]) -> bool:
-    return _has_failed(outcomes[-1:])
-
-
 class Walk:
     """A plan in progress: the runs it needs next, and in the end what it found."""
 
@@ -399,9 +372,11 @@ class Walk:
     def advance(self) -> bool:
         """Advance as far as the known outcomes allow; return whether the plan has ended."""
         while self.found is None:
-            self._collect()
-            if not self._is_decided():
-                return False
+            while not self._is_decided():
+                outcome = self._outcomes.get(self.attempt.trials[len(self.seen)].key)
+                if outcome is None:
+                    return False
+                self.seen.append(outcome)
             self._count()
             try:
                 self._begin(self._steps.send(self.seen))
@@ -425,17 +400,14 @@ class Walk:
             return "failed"
         return "done" if self.found.measured else "not solved"
 
+    @property
+    def counted(self) -> list[Trial]:
+        """The runs that were measured in the end; none before that."""
+        return self.found.measured.trials if self.found and self.found.measured else []
+
     def _begin(self, attempt: Attempt) -> None:
         self.attempt, self.seen = attempt, []
         self.frames.append(attempt.trials[0].frame)
-
-    def _collect(self) -> None:
-        """Add the next outcomes, up to the first that is missing or decides the attempt."""
-        while not self._is_decided():
-            outcome = self._outcomes.get(self.attempt.trials[len(self.seen)].key)
-            if outcome is None:
-                return
-            self.seen.append(outcome)
 
     def _is_decided(self) -> bool:
         return len(self.seen) == len(self.attempt.trials) or self.attempt.enough(self.seen)

@@ -9,10 +9,9 @@ from typing import Any
 
 from harmonium.analysis.findings import Comparison, Law, Row, compare_rows, fit_laws
 from harmonium.analysis.performance import Trajectory
-from harmonium.studies.driver import drive, read_walks, uncollected
+from harmonium.studies.driver import read_walks, uncollected
 from harmonium.studies.plans import Walk
 from harmonium.studies.store import Store
-from harmonium.studies.study import Study
 from harmonium.studies.summary import (
     TABLES,
     TableName,
@@ -101,21 +100,6 @@ class StudyResult:
             raise ImportError("to_frame needs pandas; pip install pandas") from None
         with Store.open(self.path) as store, store.frozen():
             return pandas.DataFrame(list(list_table(what, self.walks, store)))
-
-
-def run_study(
-    study: Study,
-    path: str | Path,
-    engine: str = "processes",
-    workers: int | None = None,
-    *,
-    scheduler: str | None = None,
-    retry_failed: bool = False,
-) -> StudyResult:
-    """Run what the store at `path` does not hold yet of a study; see `Study.run`."""
-    place = Path(path).absolute()  # a problem may change the folder
-    walks = drive(study, Path(path), engine, workers, scheduler, retry_failed=retry_failed)
-    return StudyResult(study.name, place, tuple(walks))
 
 
 def read_study(path: str | Path) -> StudyResult:

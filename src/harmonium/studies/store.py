@@ -34,7 +34,7 @@ class StoreError(SpecError):
     """A store cannot be opened, read or written; the message is one line."""
 
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the tables; files of another version are refused."""
 
 _APPLICATION = 0x4861726D  # "Harm": marks our files among all SQLite files

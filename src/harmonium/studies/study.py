@@ -33,7 +33,6 @@ from harmonium.studies.plans import (
     Case,
     Grid,
     Plan,
-    StudyPlan,
 )
 from harmonium.system import FileRefusedError, read_file
 
@@ -176,14 +175,14 @@ class Family:
     runs: int = 30
     instances: int | None = None
     algorithms: Sequence[str] | None = None
-    plan: StudyPlan | None = None
+    plan: Plan | None = None
 
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in _FAMILY}
         place = f"family {self.problem!r}"
         for name, value in _check(given, _FAMILY, place).items():
             object.__setattr__(self, name, value)
-        if not isinstance(self.plan, StudyPlan | None):
+        if not isinstance(self.plan, Plan | None):
             raise StudyError((place,), f"plan is {self.plan!r}; expected a Bisect, Grid or Runs")
 
     def to_dict(self) -> dict[str, Any]:
@@ -240,7 +239,7 @@ class Study:
     name: str
     families: Sequence[Family]
     algorithms: Algorithms
-    plan: StudyPlan = field(default_factory=Bisect)
+    plan: Plan = field(default_factory=Bisect)
     seed: int = 1
     stop: Stop | Mapping[str, Any] | None = None
     description: str = ""
@@ -255,7 +254,7 @@ class Study:
         checked = _check({name: getattr(self, name) for name in _STUDY}, _STUDY)
         if not listed or not families:
             raise self._error("families", "a list of Family objects, at least one")
-        if not isinstance(self.plan, StudyPlan):
+        if not isinstance(self.plan, Plan):
             raise self._error("plan", "a Bisect, Grid or Runs")
         if not isinstance(self.stop, Stop | Mapping | None):
             raise self._error("stop", "a Stop or a dict")
@@ -339,11 +338,12 @@ class Study:
         EngineLost
             If the Dask scheduler ends; trials that have ended are stored.
         """
-        from harmonium.studies.result import run_study  # noqa: PLC0415  # it imports this module
+        from harmonium.studies.driver import drive  # noqa: PLC0415  # they import this module
+        from harmonium.studies.result import StudyResult  # noqa: PLC0415
 
-        return run_study(
-            self, path, engine, workers, scheduler=scheduler, retry_failed=retry_failed
-        )
+        place = Path(path).absolute()  # a problem may change the folder
+        walks = drive(self, Path(path), engine, workers, scheduler, retry_failed=retry_failed)
+        return StudyResult(self.name, place, tuple(walks))
 
     def _error(self, name: str, expected: str) -> SpecError:
         return StudyError((), f"{name} is {getattr(self, name)!r}; expected {expected}")
@@ -426,6 +426,7 @@ def _check_importable(spec: Spec) -> None:
 def _make_cases(study: Study) -> Iterator[Case]:
     """Yield the cases of a study in order; raise for what cannot be measured."""
     _check_total(study)
+    named: Mapping[str, Any] = study.algorithms  # type: ignore[assignment]
     seen: set[tuple[str, int]] = set()
     for number, family in enumerate(study.families):
         place = ("families", number)
@@ -434,12 +435,14 @@ def _make_cases(study: Study) -> Iterator[Case]:
             raise StudyError(
                 (*place, "plan"), f"is {plan.name}, but the study's plan is {study.plan.name}"
             )
-        plans = plan.expand()
-        chosen = _choose_algorithms(study, family, place)
+        for name in family.algorithms or ():
+            if name not in named:
+                known = ", ".join(named)
+                raise StudyError((*place, "algorithms"), f"unknown name {name!r}; known: {known}")
         parts = {
-            (name, one): _describe_algorithm(study, family, place, name, algorithm, one)
-            for name, algorithm in chosen.items()
-            for one in plans
+            (name, one): _describe_algorithm(study, family, place, name, named[name], one)
+            for name in family.algorithms or named
+            for one in plan.expand()
         }
         for size, instances in _make_sizes(family, place, bisected=isinstance(plan, Bisect)):
             if (family.problem, size) in seen:
@@ -469,15 +472,6 @@ def _check_total(study: Study) -> None:
             f"the study has {total:,} trials at least; expected at most {MAX_TRIALS:,}: use fewer "
             "runs, instances, sizes or algorithms, or several studies",
         )
-
-
-def _choose_algorithms(study: Study, family: Family, place: Place) -> dict[str, Algorithm]:
-    named: dict[str, Algorithm] = dict(study.algorithms)  # type: ignore[arg-type]
-    for name in family.algorithms or ():
-        if name not in named:
-            known = ", ".join(named)
-            raise StudyError((*place, "algorithms"), f"unknown name {name!r}; known: {known}")
-    return {name: named[name] for name in family.algorithms or named}
 
 
 def _describe_algorithm(
@@ -662,7 +656,7 @@ def _list_algorithms(top: Mapping[str, Any]) -> Iterator[tuple[str, Algorithm, s
 
 
 def _make_family(
-    number: int, top: Mapping[str, Any], plan: StudyPlan, names: Mapping[str, str]
+    number: int, top: Mapping[str, Any], plan: Plan, names: Mapping[str, str]
 ) -> Family:
     place = ("families", number)
     table = _check(top["problems"][number], _PROBLEM, *place)
@@ -700,7 +694,7 @@ def _name_problem(table: dict[str, Any], place: Place) -> str:
     return format_spec(FileProblem.name, {"path": file, **given})
 
 
-def _make_plan(top: Mapping[str, Any]) -> StudyPlan:
+def _make_plan(top: Mapping[str, Any]) -> Plan:
     """Return the plan of a study: `plan`, or that of the table which is there."""
     given = [name for name in ("bisect", "grid") if name in top]
     if len(given) > 1:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -26,9 +26,9 @@ from harmonium.analysis.tables import (
 )
 from harmonium.clock import PHASES
 from harmonium.runs.record import COLUMNS
-from harmonium.studies.plans import Bisect, Measured, Walk
+from harmonium.studies.plans import Bisect, Case, Measured, Walk
 from harmonium.studies.store import Store, StoredTrial
-from harmonium.studies.trial import Outcome
+from harmonium.studies.trial import Outcome, Trial
 
 
 def summarize(walks: Iterable[Walk]) -> list[Row]:
@@ -89,8 +89,7 @@ def _sample(metric: Metric, measured: Sequence[Measured]) -> Values:
     if metric == "population":
         populations = [found.population for found in measured if found.population is not None]
         return np.array(populations, dtype=float)
-    read = _READERS[metric]
-    values = [[read(outcome) for outcome in found.outcomes] for found in measured]
+    values = [[_read(outcome, metric) for outcome in found.outcomes] for found in measured]
     if any(value is None for runs in values for value in runs):  # no such thing: no generations
         return np.empty(0)
     arrays = [np.array(runs, dtype=float) for runs in values]
@@ -115,21 +114,9 @@ def _sum_costs(measured: Sequence[Measured]) -> Values:
     return np.array([unit.sum(axis=0) for unit in units]).reshape(-1, 2)
 
 
-def _read_seconds(phase: str) -> Callable[[Outcome], float]:
-    return lambda outcome: outcome.cpu_seconds[phase]
-
-
-_READERS: Final[dict[Metric, Callable[[Outcome], float | None]]] = {
-    "evaluations": lambda outcome: outcome.evaluations,
-    "unique_evaluations": lambda outcome: outcome.unique_evaluations,
-    "generations": lambda outcome: outcome.generations,
-    "cpu_total": _read_seconds("total"),
-    "cpu_fitness": _read_seconds("fitness"),
-    "cpu_selection": _read_seconds("selection"),
-    "cpu_building": _read_seconds("building"),
-    "cpu_sampling": _read_seconds("sampling"),
-    "peak_memory": lambda outcome: outcome.peak_memory,
-}
+def _read(outcome: Outcome, metric: Metric) -> Any:
+    _, cpu, phase = metric.rpartition("cpu_")
+    return outcome.cpu_seconds[phase] if cpu else getattr(outcome, metric)
 
 
 def read_trajectories(walks: Iterable[Walk], store: Store) -> Iterator[Trajectory]:
@@ -140,25 +127,23 @@ def read_trajectories(walks: Iterable[Walk], store: Store) -> Iterator[Trajector
     for group in group_walks(walks):
         if all(walk.state == "done" for walk in group):
             for walk in group:
-                yield from _read_case(walk, store)
+                for trial in walk.counted:
+                    yield _read_trajectory(walk.case, trial, store)
 
 
-def _read_case(walk: Walk, store: Store) -> Iterator[Trajectory]:
-    case = walk.case
-    measured = walk.found.measured if walk.found else None
-    for trial in measured.trials if measured else ():
-        result, known = store.result(trial.key), store.trace(trial.key)["improvements"]
-        yield Trajectory(
-            family=case.family,
-            size=case.size,
-            instance=case.instance,
-            name=case.name,
-            seed=trial.seed,
-            optimum=result.get("optimum"),
-            evaluations=result["evaluations"],
-            improvements=list(zip(known["evaluations"], known["best"], strict=True)),
-            given=case.given,
-        )
+def _read_trajectory(case: Case, trial: Trial, store: Store) -> Trajectory:
+    result, known = store.result(trial.key), store.trace(trial.key)["improvements"]
+    return Trajectory(
+        family=case.family,
+        size=case.size,
+        instance=case.instance,
+        name=case.name,
+        seed=trial.seed,
+        optimum=result.get("optimum"),
+        evaluations=result["evaluations"],
+        improvements=list(zip(known["evaluations"], known["best"], strict=True)),
+        given=case.given,
+    )
 
 
 TableName = Literal[
@@ -300,12 +285,7 @@ def _choose_trials(walks: Sequence[Walk], store: Store) -> Iterator[tuple[Stored
     """Yield the stored trials that the walks ask for, with the columns that identify them."""
     states = _find_row_states(walks)
     places = {frame: walk for walk in reversed(walks) for frame in walk.frames}
-    counted = {
-        trial.key
-        for walk in walks
-        if walk.found and walk.found.measured
-        for trial in walk.found.measured.trials
-    }
+    counted = {trial.key for walk in walks for trial in walk.counted}
     for stored in store.records():
         walk = places.get(stored.frame)
         if walk is None or not 0 <= stored.seed - walk.case.seed < walk.case.runs:

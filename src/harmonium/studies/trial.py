@@ -77,7 +77,7 @@ class Record(msgspec.Struct, frozen=True):
     result: dict[str, Any] = {}
     """As `Result.to_dict`; empty for a trial that failed."""
     trace: dict[str, Any] = {}
-    """As `runs.trace.to_columns` returns it; empty for a trial that failed."""
+    """As `runs.record.to_columns` returns it; empty for a trial that failed."""
     error: str = ""
     """The traceback of a trial that failed."""
     environment: dict[str, str] = msgspec.field(default_factory=describe_environment)
@@ -107,7 +107,6 @@ class Outcome(msgspec.Struct):
 
     @property
     def cpu_total(self) -> float:
-        """CPU seconds of all phases."""
         return self.cpu_seconds.get("total", 0.0)
 
 
@@ -147,7 +146,6 @@ def execute(spec: str, folder: str | None, learn: bool = False) -> bytes:
 
 
 def read_spec(spec: str) -> tuple[AnyProblem, Algorithm, Stop, int]:
-    """Make the parts of a trial from its spec."""
     plain = msgspec.json.decode(spec)
     if plain["version"] != VERSION:
         raise SpecError(
@@ -174,7 +172,6 @@ class _Follower:
                 self._learning = None if self._why else Learning(problem)
 
     def __call__(self, runner: Runner) -> bool:
-        """Look at the model of a step; never end the run."""
         with self._explained():
             if self._learning is not None:
                 self._learning(runner)
@@ -195,11 +192,6 @@ class _Follower:
         except Exception as error:  # noqa: BLE001
             self._learning = None
             self._why = f"looking at its models raised {type(error).__name__}: {error}"
-
-
-def fail(error: str) -> Record:
-    """Return the record of a trial that could not be run to its end."""
-    return Record(status="failed", error=error)
 
 
 def read_record(text: bytes) -> Record:
