@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,9 +12,6 @@ Phase = Literal["fitness", "selection", "building", "sampling"]
 
 PHASES: Final[tuple[Phase, ...]] = ("fitness", "selection", "building", "sampling")
 """The phases of the paper. Making new rows is sampling, deciding which rows stay is selection."""
-
-Check = Callable[[], None]
-"""Called between the steps of long work; raises `TimeUp` when the time of the run is up."""
 
 _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
@@ -72,10 +69,6 @@ def deadline(end: float) -> Iterator[None]:
         _deadline.reset(token)
 
 
-def no_check() -> None:
-    """Check nothing: for work without a deadline."""
-
-
 class Clock:
     """CPU seconds of this process by phase, all threads together."""
 
@@ -88,10 +81,6 @@ class Clock:
     def total(self) -> float:
         """CPU seconds of all phases."""
         return sum(self.seconds.values())
-
-    def check(self) -> None:
-        """Raise `TimeUp` when the time of the run is up; as `check_time`."""
-        check_time()
 
     @contextmanager
     def charge(self, phase: Phase) -> Iterator[None]:

@@ -55,9 +55,6 @@ class Status:
     """Numbers by label for traces and reports: epochs, edges, error."""
 
 
-_NO_STATUS = Status()
-
-
 class Search(ABC):
     """A running search: `ask` for rows, `tell` their fitness, again and again.
 
@@ -137,7 +134,7 @@ class Search(ABC):
 
     def status(self) -> Status:
         """Return what the search reports of itself."""
-        return _NO_STATUS
+        return Status()
 
     @property
     def fitted(self) -> Fitted | None:
@@ -299,11 +296,7 @@ class Algorithm(Spec, ABC):
 
     def with_population(self, population: int) -> "Algorithm":
         """Return the algorithm with another population size, for bisections and grids."""
-        raise self.error_without_population()
-
-    def error_without_population(self) -> ValueError:
-        """Return the error for a plan that needs a population size."""
-        return ValueError(
+        raise ValueError(
             f"{self} has no population size to choose; expected an algorithm with one, such as "
             "eda, or the plan `runs`"
         )

@@ -92,10 +92,6 @@ class EDA(Algorithm):
             paired = self.pairing == "parent-offspring"
             suitable = "keep-parents" if paired else self.model.replacement
             object.__setattr__(self, "replacement", suitable)
-        self._check_sizes()
-
-    def _check_sizes(self) -> None:
-        """Raise if population, tournament and pairing do not go together."""
         if self.population != "auto":
             if self.population % 2:
                 raise self.field_error("population", "an even number")
@@ -119,16 +115,13 @@ class EDA(Algorithm):
 
     @property
     def smallest_population(self) -> int:
-        """The smallest population with these tournaments."""
         return max(8, 2 * self.tournament)
 
     def start(self, space: Space | int, seed: int) -> Search:
-        """Start a search over the rows of a space, or over that many free bits."""
         kind = InterleavedSearch if self.population == "auto" else PopulationSearch
         return kind(self, space, seed)
 
     def with_population(self, population: int) -> "EDA":
-        """Return the same EDA with a population of this size."""
         return replace(self, population=population)
 
 
@@ -178,15 +171,12 @@ class Incremental(Algorithm):
 
     @property
     def smallest_population(self) -> int:
-        """The smallest population from which so many best can be taken."""
         return self.best
 
     def start(self, space: Space | int, seed: int) -> "IncrementalSearch":
-        """Start a search over the rows of a space, or over that many free bits."""
         return IncrementalSearch(self, space, seed)
 
     def with_population(self, population: int) -> "Incremental":
-        """Return the same algorithm with this many rows a generation."""
         return replace(self, population=population)
 
 
@@ -263,21 +253,21 @@ class ModelSearch(Search):
 
     @property
     def fitted(self) -> Fitted | None:
-        """The last fitted model; it describes `bits ^ mask`."""
         return self._fitted
 
     def load(self, state: ModelState) -> None:
-        """Take over a state, with what it has of the last fit."""
         self.state = state
         self._fitted = None if state.packed is None else self.model.unpack(state.packed)
+
+    def status(self) -> Status:
+        state = self.state
+        return Status(state.generation, self.size, repairs=state.repairs, facts=state.facts)
 
     def _rng(self, part: str) -> np.random.Generator:
         return self.rng(part, self.state.generation)
 
     def _randomize(self) -> Bits:
-        """Return the first rows."""
-        rng, check = self._rng("population"), self.clock.check
-        return self._repair(draw_bits(self.size, self.space.length, rng, check))
+        return self._repair(draw_bits(self.size, self.space.length, self._rng("population")))
 
     def _breed(self, parents: Bits, count: int) -> Bits:
         """Algorithm 1, lines 4 and 5: build a model of the parents, sample so many offspring."""
@@ -306,8 +296,7 @@ class ModelSearch(Search):
         return checked
 
     def _repair(self, rows: Bits) -> Bits:
-        """Return valid rows, and count those that were not."""
-        valid = self.space.repair(rows, self._rng("repair"), self.clock.check)
+        valid = self.space.repair(rows, self._rng("repair"))
         if valid is not rows:
             self.state.repairs += int((valid != rows).any(axis=1).sum())
         return valid
@@ -342,21 +331,14 @@ class PopulationSearch(ModelSearch):
 
     @property
     def converged(self) -> bool:
-        """Whether all of the population is one and the same solution."""
         population = self.state.population
         return population is not None and bool((population.bits == population.bits[0]).all())
 
     def status(self) -> Status:
-        """Return generation, population, convergence and the facts of the last fit."""
-        state = self.state
-        return Status(
-            generation=state.generation,
-            population=self.size,
-            mean=None if state.population is None else state.population.mean,
-            converged=self.converged,
-            repairs=state.repairs,
-            facts=state.facts,
-        )
+        status, population = super().status(), self.state.population
+        status.mean = None if population is None else population.mean
+        status.converged = self.converged
+        return status
 
     def propose(self) -> Bits:
         """Return a random population, then the offspring of each generation."""
@@ -364,7 +346,12 @@ class PopulationSearch(ModelSearch):
             return self._randomize()
         population = self._mix_in(self.state.population)
         with self.clock.charge("selection"):
-            parents = self._select(population.fitness)
+            rng = self._rng("selection")
+            if self.eda.pairing == "parent-offspring":
+                # The first generation has no parents: its halves are random, as is their pairing.
+                parents = select_pairs(population.fitness, rng)
+            else:
+                parents = select(population.fitness, self.eda.tournament, rng)
         offspring = self._breed(population.bits[parents], len(parents))
         self.state.population, self.state.known = population, None
         self.state.parents = parents
@@ -390,15 +377,8 @@ class PopulationSearch(ModelSearch):
         self.state.known = known if self.state.known is None else self.state.known.join(known)
 
     def _mix_in(self, population: Population) -> Population:
-        """Return the population with the known solutions in it."""
         known = self.state.known
         return population if known is None else _take_better(population, known)
-
-    def _select(self, fitness: Fitness) -> Indices:
-        # The first generation has no parents: its halves are random, and so is their pairing.
-        if self.eda.pairing == "parent-offspring":
-            return select_pairs(fitness, self._rng("selection"))
-        return select(fitness, self.eda.tournament, self._rng("selection"))
 
 
 def _take_better(population: Population, known: Population) -> Population:
@@ -460,7 +440,6 @@ class Level:
     retired: bool = False
 
     def note(self, fitness: Fitness, generation: int) -> None:
-        """Note if the best improved in this generation."""
         if fitness.max(initial=-np.inf) > self.best:
             self.best = float(fitness.max())
             self.last_improved_generation = generation
@@ -505,33 +484,27 @@ class InterleavedSearch(Search):
 
     @property
     def current(self) -> PopulationSearch:
-        """The search of the population whose turn it is."""
         return self._searches[self.state.current]
 
     @property
     def fitted(self) -> Fitted | None:
-        """The last model of the population whose turn it is; it describes `bits ^ mask`."""
         return self.current.fitted
 
     @property
     def mask(self) -> Bits:
-        """The XOR mask through which the models see bits."""
         return self.current.mask
 
     @property
     def population(self) -> Population | None:
-        """The population whose turn it is."""
         return self.current.population
 
     def status(self) -> Status:
-        """Return the status of the population whose turn it is, and counts over all."""
         status = self.current.status()
         status.generation, status.repairs = self.state.generation, self.state.repairs
         status.converged = False
         return status
 
     def propose(self) -> Bits:
-        """Return the rows that the next population asks for."""
         state = self.state
         level = self._choose()
         search = self._searches[level.size]
@@ -550,7 +523,6 @@ class InterleavedSearch(Search):
         return rows
 
     def receive(self, rows: Bits, fitness: Fitness) -> None:
-        """Tell the population whose turn it is, and let populations retire."""
         [level] = [one for one in self.state.levels if one.size == self.state.current]
         before = level.state.generation
         generation = before + (level.state.population is not None)
@@ -568,7 +540,6 @@ class InterleavedSearch(Search):
             level.note(fitness, level.state.generation)
 
     def load(self, state: InterleavedState) -> None:
-        """Take over a state, and continue the searches of its populations."""
         self.state, self._searches = state, {}
         for level in state.levels:
             self._start(level.size).load(level.state)
@@ -626,23 +597,15 @@ class IncrementalSearch(ModelSearch):
         self.state = IncrementalState()
 
     def status(self) -> Status:
-        """Return generation, population, its mean, and the facts of the last fit."""
-        state = self.state
-        return Status(
-            generation=state.generation,
-            population=self.size,
-            mean=state.mean,
-            repairs=state.repairs,
-            facts=state.facts,
-        )
+        status = super().status()
+        status.mean = self.state.mean
+        return status
 
     def propose(self) -> Bits:
-        """Return random rows, then a sample of the model in each generation."""
         parents = self.state.parents
         return self._randomize() if parents is None else self._breed(parents, self.size)
 
     def receive(self, rows: Bits, fitness: Fitness) -> None:
-        """Take the best rows as parents of the next model."""
         best = np.argsort(-fitness, kind="stable")[: self.best]
         self.state.generation += self.state.parents is not None
         self.state.parents, self.state.mean = rows[best], Population(rows, fitness).mean

@@ -31,7 +31,6 @@ class LinkageSets(NamedTuple):
 
 
 def count_pairs(rows: Bits) -> Counts:
-    """Return in how many rows two bits are both one."""
     wide = rows.astype(np.float32)
     counts: Counts = (wide.T @ wide).astype(np.int32)
     return counts
@@ -59,12 +58,9 @@ def learn_tree(
     random. `members` are the bits of each column; by default each bit is a column.
     """
     if members is None:
-        return _learn_tree(_measure_distances(counts, rows), rng)
-    groups = [np.array(one) for one in members]
-    return _learn_tree(_measure_group_distances(counts, rows, groups), rng)
-
-
-def _learn_tree(distances: NDArray[np.float32], rng: np.random.Generator) -> LinkageSets:
+        distances = _measure_distances(counts, rows)
+    else:
+        distances = _measure_group_distances(counts, rows, [np.array(one) for one in members])
     if len(distances) == 1:
         return LinkageSets(np.empty(0, np.int64), np.zeros(1, np.int64))
     merges, heights = _merge(distances, rng.permutation(len(distances)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import one_blas_thread
 from harmonium.models import MODELS, read_linkage
-from harmonium.search.base import Algorithm, Learned, Search, Status
+from harmonium.search.base import Algorithm, Search, Status
 from harmonium.search.linkage import Counts, Level, LinkageSets, count_pairs, learn_tree, make_sets
 from harmonium.search.walk import (
     NO_VALUES,
@@ -79,7 +79,6 @@ class Pyramid(Algorithm):
             MODELS.parse(self.linkage)
 
     def start(self, space: Space | int, seed: int) -> "PyramidSearch":
-        """Start a search over the rows of a space, or over that many free bits."""
         return PyramidSearch(self, space, seed)
 
 
@@ -131,24 +130,16 @@ class PyramidSearch(Search):
         """All rows of the pyramid."""
 
     def load(self, state: PyramidState) -> None:
-        """Take over a state, with what follows from it."""
         self.state = state
         self._counts = [count_pairs(self._columns.decode(level.rows)) for level in state.levels]
         self._members = {row.tobytes() for level in state.levels for row in level.rows}
 
     def status(self) -> Status:
-        """Return how many levels and rows the pyramid has, and how often its best was found."""
         facts = {"levels": float(len(self.state.levels)), "rows": float(len(self._members))}
-        return Status(confirmations=self.state.confirmations, learned=self.learned, facts=facts)
-
-    @property
-    def learned(self) -> Learned | None:
-        """How well the best row is known, if the function is; a pyramid does not learn it."""
-        return None
+        return Status(confirmations=self.state.confirmations, facts=facts)
 
     @property
     def pairs(self) -> NDArray[np.int64]:
-        """Pairs of bits of which one has changed the effect of the other."""
         pairs = self.state.evidence.list_pairs()
         return pairs if self._columns.plain else self._columns.spread(pairs)
 
@@ -174,19 +165,23 @@ class PyramidSearch(Search):
         """Let every active newcomer have a candidate; return how many have one."""
         state, walkers = self.state, self.state.walkers
         if state.stage == "climb":
-            return climb(walkers, state.evidence, NO_VALUES, self._rules)
+            return self._climb(NO_VALUES)
         if state.stage == "mix" and state.level < len(state.levels):
             return self._mix(NO_VALUES)
         if state.stage == "shake":
             walkers.active[:] = not state.champion.exhausted
-            shake(walkers, state.champion.row, state.evidence, self._rules)
+            champion, rules = state.champion.row, tuple(self._rules)
+            shake(champion, tuple(walkers), tuple(state.evidence), rules)
         return int(np.count_nonzero(walkers.active))
 
+    def _climb(self, values: Fitness) -> int:
+        state = self.state
+        return climb(values, tuple(state.walkers), tuple(state.evidence), tuple(self._rules))
+
     def _mix(self, values: Fitness) -> int:
-        """Mix the newcomers with their level; return how many have a candidate."""
-        state, level = self.state, self.state.levels[self.state.level]
-        sets = self._learn_sets(state.level)
-        return mix(state.walkers, state.evidence, values, sets, level.rows, self._rules)
+        state, donors = self.state, self.state.levels[self.state.level].rows
+        sets, rules = tuple(self._learn_sets(state.level)), tuple(self._rules)
+        return mix(values, donors, tuple(state.walkers), tuple(state.evidence), rules, sets)
 
     def _advance(self) -> None:
         """Go on to the next stage: all walkers have finished this one."""
@@ -232,7 +227,7 @@ class PyramidSearch(Search):
         first, most = self.pyramid.first_newcomers, self.pyramid.newcomers
         count = min(first + state.round, max(first, most))
         rng = self.rng("newcomers", state.round)
-        rows = self._columns.encode(self.space.sample(count, rng, self.clock.check))
+        rows = self._columns.encode(self.space.sample(count, rng))
         fitness = np.full(count, -np.inf)
         known, state.known = state.known[:count], state.known[count:]
         for number, (row, value) in enumerate(known):
@@ -300,7 +295,7 @@ class PyramidSearch(Search):
         else:
             walkers.candidates[walkers.active] = rows
         if state.stage == "climb":
-            state.proposed = climb(walkers, state.evidence, fitness, self._rules)
+            state.proposed = self._climb(fitness)
         elif state.stage == "mix":
             state.proposed = self._mix(fitness)
         else:

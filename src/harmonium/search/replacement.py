@@ -1,6 +1,7 @@
 """Replacement: which of parents, offspring and the rest make the next population."""
 
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,38 +21,23 @@ class Population(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """The mean fitness of the rows that have one, finite even where the sum is too large."""
+        """The mean fitness of the rows that have one; none if no row has, or it is too large."""
         usable = self.fitness[self.fitness > -np.inf]
-        if not len(usable):
-            return None
         with np.errstate(over="ignore"):
-            mean = usable.mean()
-            if not np.isfinite(mean):
-                mean = np.nan_to_num((usable / len(usable)).sum())
-        return float(mean)
+            mean = float(usable.mean()) if len(usable) else np.inf
+        return mean if np.isfinite(mean) else None
 
     def take(self, rows: Indices) -> "Population":
-        """Return these rows."""
         return Population(self.bits[rows], self.fitness[rows])
 
     def join(self, other: "Population") -> "Population":
-        """Return these rows followed by those of another."""
         return Population(
             np.concatenate([self.bits, other.bits]), np.concatenate([self.fitness, other.fitness])
         )
 
 
-class Replace(Protocol):
-    """A replacement: the next population from this one, its parents and their offspring."""
-
-    def __call__(
-        self,
-        population: Population,
-        parents: Indices,
-        offspring: Population,
-        rng: np.random.Generator,
-    ) -> Population:
-        """Return a population of the same size."""
+Replace = Callable[[Population, Indices, Population, np.random.Generator], Population]
+"""A replacement: the next population, as large, from this one, its parents and their offspring."""
 
 
 def keep_parents(

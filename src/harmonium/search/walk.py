@@ -9,6 +9,7 @@ candidates and makes the next. Kernels get plain tuples of arrays: named ones ta
 They have plain loops, since slices and functions of NumPy take seconds to compile.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -69,7 +70,6 @@ class Rules(NamedTuple):
 
 
 def read_rules(columns: Columns) -> Rules:
-    """Return the moves of a space."""
     space, sizes = columns.space, np.array([len(one) for one in columns.members])
     counted = sizes == 1  # a bit has one move
     first = np.concatenate([[0], np.cumsum(sizes)])
@@ -99,7 +99,6 @@ class Evidence(NamedTuple):
 
 
 def start_evidence(columns: int) -> Evidence:
-    """Return evidence of nothing."""
     return Evidence(np.zeros((columns, columns), np.int8), np.zeros(2, np.int64))
 
 
@@ -164,14 +163,6 @@ def take_first(walkers: Walkers, values: Fitness) -> None:
     walkers.version[usable] += 1
 
 
-def climb(walkers: Walkers, evidence: Evidence, values: Fitness, rules: Rules) -> int:
-    """Take the fitness of moves and propose the next ones; return how many there are.
-
-    Without values the first ones are proposed.
-    """
-    return _climb(values, tuple(walkers), tuple(evidence), tuple(rules))
-
-
 def begin_mixing(walkers: Walkers, sets: LinkageSets) -> Walkers:
     """Return the walkers with an order of the sets for each: small ones first, ties at random."""
     count, sizes = len(walkers.fitness), np.diff(sets.starts)
@@ -181,26 +172,6 @@ def begin_mixing(walkers: Walkers, sets: LinkageSets) -> Walkers:
     order = np.take_along_axis(order, np.argsort(sizes[order], axis=1, kind="stable"), axis=1)
     walkers.active[:] = True
     return walkers._replace(order=order, place=np.zeros(count, np.int64))
-
-
-def mix(
-    walkers: Walkers,
-    evidence: Evidence,
-    values: Fitness,
-    sets: LinkageSets,
-    donors: Bits,
-    rules: Rules,
-) -> int:
-    """Take the fitness of mixed rows and propose the next ones; return how many there are.
-
-    Without values the first ones are proposed.
-    """
-    return _mix(values, donors, tuple(walkers), tuple(evidence), tuple(rules), tuple(sets))
-
-
-def shake(walkers: Walkers, champion: Bits, evidence: Evidence, rules: Rules) -> None:
-    """Make a candidate for each walker: the champion with a few moves."""
-    _shake(champion, tuple(walkers), tuple(evidence), tuple(rules))
 
 
 @dataclass
@@ -222,11 +193,9 @@ class Champion:
 
     @property
     def exhausted(self) -> bool:
-        """Whether shaking has failed so often that it ends."""
         return self.failures >= max(1.0, self.patience * len(self.row))
 
     def begin(self) -> None:
-        """Begin to shake."""
         self.failures, self.gained = 0, False
 
     def receive(self, rows: Bits, fitness: Fitness) -> bool:
@@ -259,7 +228,6 @@ def _draw(draws: NDArray[np.uint64], walker: int, below: int) -> int:
 
 @jit
 def _shuffle(order: Integers, draws: NDArray[np.uint64], walker: int) -> None:
-    """Shuffle the order of a walker."""
     for last in range(order.shape[1] - 1, 0, -1):
         other = _draw(draws, walker, last + 1)
         swapped = order[walker, last]
@@ -269,7 +237,6 @@ def _shuffle(order: Integers, draws: NDArray[np.uint64], walker: int) -> None:
 
 @jit
 def _count_ones(rows: Bits, walker: int, counted: NDArray[np.bool_]) -> int:
-    """Return the number of ones that count."""
     ones = 0
     for column in range(rows.shape[1]):
         if counted[column]:
@@ -279,7 +246,6 @@ def _count_ones(rows: Bits, walker: int, counted: NDArray[np.bool_]) -> int:
 
 @jit
 def _copy(source: Bits, target: Bits, walker: int) -> None:
-    """Copy the row of a walker."""
     for column in range(source.shape[1]):
         target[walker, column] = source[walker, column]
 
@@ -292,16 +258,13 @@ def _has_plateaus(moves: Integers) -> bool:
 
 
 @jit
-def _accept(  # noqa: C901  # calls between kernels cost compile time
-    values: Fitness, walkers_: Any, evidence_: Any, rules_: Any
-) -> None:
+def _accept(values: Fitness, walkers: Any, evidence: Any, rules: Any) -> None:
     """Take candidates that are not worse; `values` are those of the active walkers, in order."""
-    walkers, evidence, rules = Walkers(*walkers_), Evidence(*evidence_), Rules(*rules_)
     number = 0
     for walker in range(len(walkers.fitness)):
         if not walkers.active[walker]:
             continue
-        value, move, version = values[number], walkers.moved[walker], walkers.version[walker]
+        value, move = values[number], walkers.moved[walker]
         number += 1
         delta = -np.inf  # of a row that cannot be used
         if value > -np.inf:
@@ -309,18 +272,12 @@ def _accept(  # noqa: C901  # calls between kernels cost compile time
         if move >= 0:
             evidence.moves[0] += 1
             evidence.moves[1] += delta == 0.0
-            _compare_effects(delta, move, walker, walkers_, evidence.pairs, rules.column)
+            _compare_effects(delta, move, walker, walkers, evidence, rules)
             walkers.deltas[walker, move] = delta
         if delta >= 0:
             if delta > 0:
                 walkers.idle[walker] = 0
-            if move >= 0:
-                column, before = rules.column[move], walkers.rows[walker, rules.column[move]]
-                _shift_effects(delta, move, before, walker, walkers_, rules)
-                if version < walkers.changes.shape[1]:
-                    walkers.changes[walker, version] = column
-            elif version < walkers.changes.shape[1]:
-                walkers.changes[walker, version] = -1
+            _note_change(delta, move, walker, walkers, rules)
             _copy(walkers.candidates, walkers.rows, walker)
             walkers.fitness[walker] = value
             walkers.version[walker] += 1
@@ -330,15 +287,9 @@ def _accept(  # noqa: C901  # calls between kernels cost compile time
 
 @jit
 def _compare_effects(
-    delta: float,
-    move: int,
-    walker: int,
-    walkers_: Any,
-    pairs: NDArray[np.int8],
-    columns: Integers,
+    delta: float, move: int, walker: int, walkers: Any, evidence: Any, rules: Any
 ) -> None:
     """Compare the effect of a move with the one before, and note which columns affect it."""
-    walkers = Walkers(*walkers_)
     tried, version = walkers.tried[walker, move], walkers.version[walker]
     last = walkers.deltas[walker, move]
     if tried < 0 or tried == version or version > walkers.changes.shape[1]:
@@ -346,7 +297,7 @@ def _compare_effects(
     if abs(delta) == np.inf or abs(last) == np.inf:
         return  # of rows that cannot be used
     same = abs(delta - last) <= SAME_EFFECT * (1.0 + abs(walkers.fitness[walker]))
-    column, others = columns[move], 0
+    pairs, column, others = evidence.pairs, rules.column[move], 0
     for number in range(tried, version):
         others += walkers.changes[walker, number] != column
     for number in range(tried, version):
@@ -362,29 +313,27 @@ def _compare_effects(
 
 
 @jit
-def _shift_effects(
-    delta: float, move: int, before: int, walker: int, walkers_: Any, rules: Any
-) -> None:
-    """Note what moving back would do: flipping a bit, or giving a column any other value."""
-    walkers = Walkers(*walkers_)
+def _note_change(delta: float, move: int, walker: int, walkers: Any, rules: Any) -> None:
+    """Note which column changes, and what moving back would do: a flip, or any other value."""
+    version, column = walkers.version[walker], rules.column[move] if move >= 0 else -1
+    if version < walkers.changes.shape[1]:
+        walkers.changes[walker, version] = column
+    if move < 0:
+        return
     if rules.value[move] < 0:
         walkers.deltas[walker, move] = -delta
         return
-    column = rules.column[move]
     for other in range(rules.first[column], rules.first[column + 1]):
         walkers.deltas[walker, other] -= delta
-    back = rules.first[column] + before
+    back = rules.first[column] + walkers.rows[walker, column]
     walkers.deltas[walker, back] = -delta
-    walkers.tried[walker, back] = walkers.version[walker] + 1
+    walkers.tried[walker, back] = version + 1
 
 
 @jit
-def _is_known(
-    move: int, walker: int, enough: int, walkers_: Any, pairs: NDArray[np.int8], columns: Integers
-) -> bool:
+def _is_known(move: int, walker: int, enough: int, walkers: Any, evidence: Any, rules: Any) -> bool:
     """Whether a move would fail again: it was worse, and no column that affects it has changed."""
-    walkers = Walkers(*walkers_)
-    column = columns[move]
+    column = rules.column[move]
     tried, version = walkers.tried[walker, move], walkers.version[walker]
     if tried == version:
         return True
@@ -392,25 +341,23 @@ def _is_known(
         return False
     for number in range(tried, version):
         changed = walkers.changes[walker, number]
-        if changed < 0 or (changed != column and pairs[column, changed] < enough):
+        if changed < 0 or (changed != column and evidence.pairs[column, changed] < enough):
             return False
     walkers.tried[walker, move] = version
     return True
 
 
 @jit
-def _climb(  # noqa: C901
-    values: Fitness, walkers_: Any, evidence_: Any, rules_: Any
-) -> int:
-    """Propose the next move of each active walker, in random order, pass after pass.
+def climb(values: Fitness, walkers_: Any, evidence_: Any, rules_: Any) -> int:
+    """Take the fitness of moves, and propose the next one of each active walker; count them.
 
-    A move that is known to fail is not repeated. A walker stops after a pass that brought no gain,
-    on plateaus after a few of them. Where a flip would break the bounds on ones, it becomes a swap
-    with a random bit.
+    Moves are tried in random order, pass after pass; one that is known to fail is not repeated. A
+    walker stops after a pass that brought no gain, on plateaus after a few of them. Without values
+    the first moves are proposed.
     """
-    if len(values):
-        _accept(values, walkers_, evidence_, rules_)
     walkers, evidence, rules = Walkers(*walkers_), Evidence(*evidence_), Rules(*rules_)
+    if len(values):
+        _accept(values, walkers, evidence, rules)
     count, moves = walkers.order.shape
     plateaus = _has_plateaus(evidence.moves)
     patience = PLATEAU_PASSES if plateaus else 1
@@ -428,59 +375,61 @@ def _climb(  # noqa: C901
                 _shuffle(walkers.order, walkers.draws, walker)
             move = walkers.order[walker, walkers.place[walker]]
             walkers.place[walker] += 1
-            column, value = rules.column[move], rules.value[move]
-            if value == walkers.rows[walker, column]:
+            if rules.value[move] == walkers.rows[walker, rules.column[move]]:
                 continue
-            if _is_known(move, walker, enough, walkers_, evidence.pairs, rules.column):
+            if _is_known(move, walker, enough, walkers, evidence, rules):
                 continue
-            _copy(walkers.rows, walkers.candidates, walker)
-            walkers.moved[walker] = move
-            proposed += 1
-            if value >= 0:
-                walkers.candidates[walker, column] = value
+            if _make_move(move, walker, ones, walkers, rules):
+                proposed += 1
                 break
-            walkers.candidates[walker, column] ^= 1
-            after = ones + (1 if walkers.candidates[walker, column] else -1)
-            if rules.counted[column] and (after < rules.fewest or after > rules.most):
-                walkers.moved[walker] = -1
-                if not _swap_back(walkers.candidates, walker, column, walkers.draws, rules.loose):
-                    proposed -= 1
-                    continue
-            break
     return proposed
 
 
 @jit
-def _swap_back(
-    candidates: Bits,
-    walker: int,
-    column: int,
-    draws: NDArray[np.uint64],
-    loose: NDArray[np.bool_],
-) -> bool:
+def _make_move(move: int, walker: int, ones: int, walkers: Any, rules: Any) -> bool:
+    """Make the candidate of a move; return whether it is valid.
+
+    Where a flip would break the bounds on ones, it becomes a swap with a random bit.
+    """
+    column, value = rules.column[move], rules.value[move]
+    _copy(walkers.rows, walkers.candidates, walker)
+    walkers.moved[walker] = move
+    if value >= 0:
+        walkers.candidates[walker, column] = value
+        return True
+    walkers.candidates[walker, column] ^= 1
+    after = ones + (1 if walkers.candidates[walker, column] else -1)
+    if not rules.counted[column] or rules.fewest <= after <= rules.most:
+        return True
+    walkers.moved[walker] = -1
+    return _swap_back(column, walker, walkers, rules)
+
+
+@jit
+def _swap_back(column: int, walker: int, walkers: Any, rules: Any) -> bool:
     """Flip a random loose bit the other way; return whether there is one."""
-    length, value = candidates.shape[1], candidates[walker, column]
-    first = _draw(draws, walker, length)
+    length, value = walkers.candidates.shape[1], walkers.candidates[walker, column]
+    first = _draw(walkers.draws, walker, length)
     for offset in range(length):
         other = (first + offset) % length
-        if other != column and loose[other] and candidates[walker, other] == value:
-            candidates[walker, other] ^= 1
+        if other != column and rules.loose[other] and walkers.candidates[walker, other] == value:
+            walkers.candidates[walker, other] ^= 1
             return True
     return False
 
 
 @jit
-def _mix(  # noqa: C901
+def mix(
     values: Fitness, donors: Bits, walkers_: Any, evidence_: Any, rules_: Any, sets_: Any
 ) -> int:
-    """Copy the next set of columns from a random donor that differs there, for active walkers.
+    """Take the fitness of mixed rows, and propose the next one of each active walker; count them.
 
-    A walker stops after its last set. Surplus or missing ones are then moved outside the set.
+    A walker copies one set of columns after the other from a random donor that differs there, and
+    stops after the last. Without values the first rows are proposed.
     """
-    if len(values):
-        _accept(values, walkers_, evidence_, rules_)
     walkers, evidence, rules = Walkers(*walkers_), Evidence(*evidence_), Rules(*rules_)
-    sets = LinkageSets(*sets_)
+    if len(values):
+        _accept(values, walkers, evidence, rules)
     count, total = walkers.order.shape
     enough = PLATEAU_EVIDENCE if _has_plateaus(evidence.moves) else ENOUGH_EVIDENCE
     picks = np.arange(len(donors))
@@ -492,78 +441,80 @@ def _mix(  # noqa: C901
                 break
             chosen = walkers.order[walker, walkers.place[walker]]
             walkers.place[walker] += 1
-            start, end = sets.starts[chosen], sets.starts[chosen + 1]
-            single = sets.members[start] if end - start == 1 else -1
-            flip = rules.first[single] if single >= 0 else -1
-            if flip >= 0 and rules.value[flip] < 0:  # of a bit
-                tried = walkers.tried[walker, flip]
-                if tried == walkers.version[walker]:
-                    continue
-            donor = _find_donor(
-                walker, donors, picks, walkers.rows, walkers.draws, start, end, sets
-            )
-            if donor < 0:
-                continue
-            _copy(walkers.rows, walkers.candidates, walker)
-            for number in range(start, end):
-                column = sets.members[number]
-                walkers.candidates[walker, column] = donors[donor, column]
-            walkers.moved[walker] = -1
-            balanced = _balance(
-                walkers.candidates, walker, walkers.draws, rules_, sets.members, start, end
-            )
-            if single >= 0 and not balanced:
-                move = rules.first[single]
-                if rules.value[move] >= 0:
-                    move += donors[donor, single]
-                    if _is_known(move, walker, enough, walkers_, evidence.pairs, rules.column):
-                        continue
-                walkers.moved[walker] = move
-            proposed += 1
-            break
+            if _copy_set(
+                chosen, walker, donors, picks, enough, walkers, evidence, rules, LinkageSets(*sets_)
+            ):
+                proposed += 1
+                break
     return proposed
 
 
 @jit
-def _find_donor(
+def _copy_set(
+    chosen: int,
     walker: int,
     donors: Bits,
     picks: Integers,
-    rows: Bits,
-    draws: NDArray[np.uint64],
-    start: int,
-    end: int,
+    enough: int,
+    walkers: Any,
+    evidence: Any,
+    rules: Any,
     sets: Any,
+) -> bool:
+    """Make the candidate that has a set of a donor; return whether there is one worth a try.
+
+    Surplus or missing ones are then moved outside the set.
+    """
+    start, end = sets.starts[chosen], sets.starts[chosen + 1]
+    move = rules.first[sets.members[start]] if end - start == 1 else -1
+    a_bit = move >= 0 and rules.value[move] < 0
+    if a_bit and walkers.tried[walker, move] == walkers.version[walker]:
+        return False
+    donor = _find_donor(walker, donors, picks, walkers, sets, start, end)
+    if donor < 0:
+        return False
+    _copy(walkers.rows, walkers.candidates, walker)
+    for number in range(start, end):
+        column = sets.members[number]
+        walkers.candidates[walker, column] = donors[donor, column]
+    walkers.moved[walker] = -1
+    balanced = _balance(walker, walkers, rules, sets.members, start, end)
+    if move >= 0 and not balanced:
+        if rules.value[move] >= 0:
+            move += donors[donor, sets.members[start]]
+            if _is_known(move, walker, enough, walkers, evidence, rules):
+                return False
+        walkers.moved[walker] = move
+    return True
+
+
+@jit
+def _find_donor(
+    walker: int, donors: Bits, picks: Integers, walkers: Any, sets: Any, start: int, end: int
 ) -> int:
     """Return a random donor that differs from the walker in the set, -1 if none does."""
     for number in range(len(picks)):
-        other = number + _draw(draws, walker, len(picks) - number)
+        other = number + _draw(walkers.draws, walker, len(picks) - number)
         pick = picks[other]
         picks[other] = picks[number]
         picks[number] = pick
         for place in range(start, end):
             column = sets.members[place]
-            if donors[pick, column] != rows[walker, column]:
+            if donors[pick, column] != walkers.rows[walker, column]:
                 return pick  # type: ignore[no-any-return]
     return -1
 
 
 @jit
 def _balance(
-    candidates: Bits,
-    walker: int,
-    draws: NDArray[np.uint64],
-    rules_: Any,
-    members: Integers,
-    start: int,
-    end: int,
+    walker: int, walkers: Any, rules: Any, members: Integers, start: int, end: int
 ) -> bool:
     """Move the candidate back into the bounds on ones; return whether that was necessary.
 
     Missing ones are added, or surplus ones removed, at random loose bits, those of the given set
     last.
     """
-    rules = Rules(*rules_)
+    candidates, draws = walkers.candidates, walkers.draws
     ones = _count_ones(candidates, walker, rules.counted)
     missing = min(max(ones, rules.fewest), rules.most) - ones
     if missing == 0:
@@ -575,7 +526,7 @@ def _balance(
     for last in range(2):
         first = _draw(draws, walker, length)
         step = 1 + _draw(draws, walker, length)
-        while _common_divisor(step, length) > 1:
+        while math.gcd(step, length) > 1:
             step = 1 + _draw(draws, walker, length)
         for number in range(length):
             if missing == 0:
@@ -589,16 +540,7 @@ def _balance(
 
 
 @jit
-def _common_divisor(one: int, other: int) -> int:
-    while other:
-        rest = one % other
-        one = other
-        other = rest
-    return one
-
-
-@jit
-def _shake(champion: Bits, walkers_: Any, evidence_: Any, rules_: Any) -> None:
+def shake(champion: Bits, walkers_: Any, evidence_: Any, rules_: Any) -> None:
     """Make a candidate for each walker: the champion with a few moves.
 
     The first move is random, each other one mostly of a column that affects one of those before. A
@@ -620,24 +562,19 @@ def _shake(champion: Bits, walkers_: Any, evidence_: Any, rules_: Any) -> None:
             size += 1
         size = min(size, moves)
         for number in range(size):
-            move = _draw_linked(walker, chosen, number, walkers.draws, evidence.pairs, rules)
+            move = _draw_linked(walker, chosen, number, walkers.draws, evidence, rules)
             column = rules.column[move]
             if rules.value[move] >= 0:
                 walkers.candidates[walker, column] = rules.value[move]
             else:
                 walkers.candidates[walker, column] ^= 1
             chosen[number] = column
-        _balance(walkers.candidates, walker, walkers.draws, rules_, chosen, 0, size)
+        _balance(walker, walkers, rules, chosen, 0, size)
 
 
 @jit
 def _draw_linked(
-    walker: int,
-    chosen: Integers,
-    count: int,
-    draws: NDArray[np.uint64],
-    pairs: NDArray[np.int8],
-    rules: Any,
+    walker: int, chosen: Integers, count: int, draws: Any, evidence: Any, rules: Any
 ) -> int:
     """Draw an allowed move; three times of four one that affects a chosen column, if known."""
     moves = len(rules.free)
@@ -646,7 +583,7 @@ def _draw_linked(
         first = _draw(draws, walker, moves)
         for offset in range(moves):
             move = (first + offset) % moves
-            if pairs[column, rules.column[move]] == AFFECTS and rules.free[move]:
+            if evidence.pairs[column, rules.column[move]] == AFFECTS and rules.free[move]:
                 return move
     first = _draw(draws, walker, moves)
     for offset in range(moves):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.clock import Check, no_check
+from harmonium.clock import check_time
 
 MAX_LENGTH = 20_000_000
 """Bits of a row at most; a search would need minutes and all memory for its first rows."""
@@ -143,17 +143,14 @@ class Space:
         words = "1 one" if ones == 1 else f"{ones} ones"
         return f"has {words}, where `subset_size` says {self.fewest} to {self.most}"
 
-    def sample(self, count: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
-        """Draw random valid rows, shape (count, length).
-
-        `check` is called between two calls of `feasible`, and may raise.
-        """
+    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+        """Draw random valid rows, shape (count, length); feasible ones, if they are found."""
         rows, wrong = self._draw(count, rng), list(range(count))
         for draw in range(MAX_DRAWS if self.feasible else 0):
             drawn, wrong = wrong, []
             for number in drawn:
                 if draw or number:
-                    check()
+                    check_time()
                 if not self.accepts(rows[number]):
                     wrong.append(number)
             if not wrong:
@@ -171,19 +168,18 @@ class Space:
         rows = rng.integers(0, 2, (count, self.length), dtype=np.uint8)
         return self.repair(rows, rng)
 
-    def repair(self, bits: Bits, rng: np.random.Generator, check: Check = no_check) -> Bits:
+    def repair(self, bits: Bits, rng: np.random.Generator) -> Bits:
         """Return valid rows: those given, changed where they have to be.
 
         Fixed bits are set; a group keeps one of its ones, or gets one; then surplus ones are
-        removed, or missing ones added. All choices are random. `check` is called between two
-        groups and two rows, and may raise.
+        removed, or missing ones added. All choices are random.
         """
         if not self.constrained:
             return bits
         repaired = bits.copy()
         repaired[:, self.places] = self.values
         for members in self.groups:
-            check()
+            check_time()
             inside = repaired[:, list(members)]
             wrong = np.flatnonzero(inside.sum(axis=1, dtype=np.intp) != 1)
             if len(wrong):
@@ -195,7 +191,7 @@ class Space:
         ones = repaired.sum(axis=1, dtype=np.intp)
         excess = ones - ones.clip(self.fewest, self.most)
         for row in np.flatnonzero(excess):
-            check()
+            check_time()
             old = excess[row] > 0
             candidates = loose[repaired[row, loose] == old]
             chosen = rng.choice(candidates, abs(excess[row]), replace=False)
@@ -262,8 +258,8 @@ class Columns:
         return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
 
-def draw_bits(rows: int, length: int, rng: np.random.Generator, check: Check = no_check) -> Bits:
-    """Draw random bits, shape (rows, length); `check` is called between two pieces of them.
+def draw_bits(rows: int, length: int, rng: np.random.Generator) -> Bits:
+    """Draw random bits, shape (rows, length), in pieces between which the time is checked.
 
     The bits do not depend on the size of the pieces: the generator makes four of them at a time,
     and a piece has a multiple of four rows.
@@ -272,7 +268,7 @@ def draw_bits(rows: int, length: int, rng: np.random.Generator, check: Check = n
     piece = max(4, _DRAWN_BITS // length // 4 * 4)
     for first in range(0, rows, piece):
         if first:
-            check()
+            check_time()
         shape = bits[first : first + piece].shape
         bits[first : first + piece] = rng.integers(0, 2, shape, dtype=np.uint8)
     return bits
