@@ -80,29 +80,6 @@ def test_a_file_holds_all_of_a_snapshot_and_is_written_over(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["a.ckpt"]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "is not a harmonium checkpoint"),
-        (b"PK\x03\x04 something else", "is not a harmonium checkpoint"),
-        (
-            b"harmonium checkpoint 1\nabc",
-            "is a 'harmonium checkpoint 1'; this harmonium reads version 3: start again, or resume "
-            "with the version that wrote it",
-        ),
-        (b"harmonium checkpoint 3\nabc\ndef", "is damaged: its checksum does not match"),
-    ],
-)
-def test_what_is_not_a_checkpoint_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    path = tmp_path / "a.ckpt"
-    path.write_bytes(content)
-    with pytest.raises(CheckpointError) as caught:
-        Snapshot.load(path)
-    assert str(caught.value) == f"{path}: {message}"
-    with pytest.raises(CheckpointError, match="cannot be read: No such file"):
-        Snapshot.load(tmp_path / "none.ckpt")
-
-
 @pytest.mark.parametrize("place", [0.0, 0.3, 0.6, 0.99])
 def test_a_changed_byte_is_seen(tmp_path: Path, place: float) -> None:
     path = tmp_path / "a.ckpt"

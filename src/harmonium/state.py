@@ -23,9 +23,6 @@ VERSION = 3
 MAX_BYTES = 16_000_000_000
 """Size up to which a checkpoint is read: far above any that a run writes."""
 
-ARRAY_CODE = 1
-"""Code of an array among the extension types of MessagePack."""
-
 _KIND = b"harmonium checkpoint "
 _MAGIC = _KIND + str(VERSION).encode() + b"\n"
 
@@ -64,13 +61,12 @@ def decode(kind: type[T], state: bytes) -> T:
 
 
 def _write_array(value: object) -> object:
-    """Return what stands for an array, or for a number of NumPy."""
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, np.ndarray) or value.dtype.hasobject:
         raise NotImplementedError(f"a state cannot hold {type(value).__name__}")
     content = (value.dtype.str, value.shape, np.ascontiguousarray(value).tobytes())
-    return msgspec.msgpack.Ext(ARRAY_CODE, msgspec.msgpack.encode(content))
+    return msgspec.msgpack.Ext(1, msgspec.msgpack.encode(content))
 
 
 def _read_array(code: int, content: memoryview) -> NDArray[Any]:

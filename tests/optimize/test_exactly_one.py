@@ -121,7 +121,7 @@ def test_fixed_bits_decide_their_groups() -> None:
         ),
         (
             {"exactly_one": [(0, 1), (2, 3)], "subset_size": 1},
-            "exactly_one leaves 2 to 4 ones; subset_size asks for 1 to 1",
+            "subset_size asks for 1 to 1 ones; fixed and exactly_one leave 2 to 4",
         ),
         (
             {"exactly_one": [(0, 1)], "initial": [1, 1, 0, 0, 0, 0]},

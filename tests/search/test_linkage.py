@@ -80,33 +80,9 @@ def test_bits_that_always_agree_are_one_set() -> None:
     assert frozenset(range(5)) not in sets  # nor is the root of use
 
 
-def test_blocks_are_found_among_independent_bits() -> None:
-    blocks = random_rows(200, 4, 5)
-    noise = (np.random.default_rng(1).random((200, 12)) < 0.05).astype(np.uint8)
-    rows = np.repeat(blocks, 3, axis=1) ^ noise
-    sets = learn(rows)
-    assert {frozenset(range(start, start + 3)) for start in range(0, 12, 3)} <= set(sets)
-
-
 def test_one_bit_and_equal_rows_have_no_sets() -> None:
     assert learn(random_rows(5, 1, 1)) == []
     assert learn(np.ones((5, 6), np.uint8)) == []
-
-
-def test_ties_are_broken_by_the_generator() -> None:
-    rows = random_rows(400, 16, 1) * 0 + (np.arange(400)[:, None] >> np.arange(16) & 1).astype(
-        np.uint8
-    )
-    trees = {frozenset(learn(rows, seed)) for seed in range(20)}
-    assert len(trees) > 10
-    assert learn(rows, 3) == learn(rows, 3)
-
-
-def test_counts_of_pairs() -> None:
-    rows = random_rows(50, 7, 2)
-    counts = count_pairs(rows)
-    assert counts[2, 5] == (rows[:, 2] & rows[:, 5]).sum()
-    np.testing.assert_array_equal(np.diag(counts), rows.sum(axis=0))
 
 
 def test_sets_of_a_model_and_every_bit() -> None:
@@ -140,14 +116,3 @@ def test_distances_of_groups_are_those_of_variables() -> None:
             joint = entropy(values[:, [i, j]].astype(np.uint8))
             single = sum(entropy(values[:, [one]].astype(np.uint8)) for one in (i, j))
             assert distances[i, j] == distances[j, i] == pytest.approx(2 - single / joint, abs=1e-6)
-
-
-def test_groups_that_always_agree_are_one_set() -> None:
-    rng = np.random.default_rng(4)
-    values = rng.integers(0, 5, (60, 8))
-    values[:, 5] = (values[:, 2] + 1) % 5  # always determined by the third
-    members = [tuple(range(5 * one, 5 * one + 5)) for one in range(8)]
-    sets = list_sets(learn_tree(count_pairs(encode(values, [5] * 8)), 60, rng, members))
-    assert frozenset([2, 5]) in sets
-    assert frozenset([2]) not in sets  # only together with the other
-    assert frozenset([0]) in sets

@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import numpy as np
@@ -86,85 +87,40 @@ def test_a_repair_changes_as_few_bits_as_possible(space: Space, seed: int) -> No
         assert (row != fixed).sum() == (valid != row).sum(axis=1).min()
 
 
-def test_a_repair_removes_random_ones_by_the_generator() -> None:
-    space = make_space(10, {0: 1}, 3)
-    bits = np.ones((4000, 10), dtype=np.uint8)
-    repaired = space.repair(bits, rng(1))
-    np.testing.assert_array_equal(space.repair(bits, rng(1)), repaired)
-    assert (space.repair(bits, rng(2)) != repaired).any()
-    # Two of nine free bits stay: 0.222 ± 0.0066; beyond six of those for one of nine: 2 · 10^-8.
-    np.testing.assert_allclose(repaired.mean(axis=0), [1, *[2 / 9] * 9], atol=0.04)
-
-
-@pytest.mark.parametrize(
-    ("fixed", "subset_size", "constrained", "bounds"),
-    [
-        (None, None, False, (0, 6)),
-        ({}, None, False, (0, 6)),
-        ({}, (0, 6), False, (0, 6)),
-        ({2: 1}, None, True, (0, 6)),
-        (None, 2, True, (2, 2)),
-        (None, (2, 4), True, (2, 4)),
-        (None, [2, 4], True, (2, 4)),
-        (None, (0, 5), True, (0, 5)),
-        (None, (1, 6), True, (1, 6)),
-        (None, np.int64(3), True, (3, 3)),
-        (None, 0, True, (0, 0)),
-        (None, 6, True, (6, 6)),
-    ],
-)
-def test_fixed_bits_and_subset_sizes_are_read(
-    fixed: Any, subset_size: Any, constrained: bool, bounds: tuple[int, int]
-) -> None:
-    space = make_space(6, fixed, subset_size)
-    assert space.constrained is constrained
-    assert (space.fewest, space.most) == bounds
-
-
 def test_fixed_bits_may_be_counted_from_the_end() -> None:
     space = make_space(6, {-1: 1, np.int64(0): True, 2: np.uint8(0), 3: 1.0}, None)  # type: ignore[dict-item]
     repaired = space.repair(np.array([[0, 0, 1, 0, 0, 0]], dtype=np.uint8), rng())
     assert repaired.tolist() == [[1, 0, 0, 1, 0, 1]]
 
 
-def test_all_bits_may_be_fixed() -> None:
-    space = make_space(3, {0: 1, 1: 0, 2: 1}, 2)
-    repaired = space.repair(every_row(3), rng())
-    assert (repaired == [1, 0, 1]).all()
-
-
 @pytest.mark.parametrize(
-    ("fixed", "subset_size", "error", "message"),
+    ("fixed", "subset_size", "message"),
     [
-        ({6: 1}, None, ValueError, "fixed names bit 6; expected 0 to 5"),
-        ({-7: 1}, None, ValueError, "fixed names bit -7; expected 0 to 5"),
-        ({"a": 1}, None, TypeError, "fixed has the key 'a'; expected the index of a bit"),
-        ({True: 1}, None, TypeError, "fixed has the key True; expected the index of a bit"),
-        ({1.0: 1}, None, TypeError, "fixed has the key 1.0; expected the index of a bit"),
-        ({2: 2}, None, ValueError, "fixed sets bit 2 to 2; expected 0 or 1"),
-        ({2: None}, None, ValueError, "fixed sets bit 2 to None; expected 0 or 1"),
-        ({2: "1"}, None, ValueError, "fixed sets bit 2 to '1'; expected 0 or 1"),
-        ({5: 1, -1: 1}, None, ValueError, "fixed names a bit twice, counted from both ends"),
-        ([3], None, TypeError, "fixed is [3]; expected bits and their values, such as {3: 1}"),
-        (0, None, TypeError, "fixed is 0; expected bits and their values, such as {3: 1}"),
-        (None, 7, ValueError, "subset_size is 7; expected 0 ≤ fewest ≤ most ≤ 6, the length"),
-        (None, -1, ValueError, "subset_size is -1; expected 0 ≤ fewest ≤ most ≤ 6, the length"),
-        (None, (4, 2), ValueError, "subset_size is (4, 2); expected 0 ≤ fewest ≤ most ≤ 6"),
-        (None, (1, 2, 3), TypeError, "subset_size is (1, 2, 3); expected a number, or a pair"),
-        (None, 2.0, TypeError, "subset_size is 2.0; expected a number, or a pair of them"),
-        (None, True, TypeError, "subset_size is True; expected a number, or a pair of them"),
-        (None, "3", TypeError, "subset_size is '3'; expected a number, or a pair of them"),
-        (None, (), TypeError, "subset_size is (); expected a number, or a pair of them"),
-        ({0: 1, 1: 1}, 1, ValueError, "fixed leaves 2 to 6 ones; subset_size asks for 1 to 1"),
-        ({0: 0, 1: 0}, 5, ValueError, "fixed leaves 0 to 4 ones; subset_size asks for 5 to 5"),
+        ({6: 1}, None, "fixed names bit 6; expected 0 to 5"),
+        ({"a": 1}, None, "fixed has the key 'a'; expected the index of a bit"),
+        ({True: 1}, None, "fixed has the key True; expected the index of a bit"),
+        ({2: 2}, None, "fixed sets bit 2 to 2; expected 0 or 1"),
+        ([3], None, "fixed is [3]; expected bits and their values, such as {3: 1}"),
+        (None, 7, "subset_size is 7; expected 0 ≤ fewest ≤ most ≤ 6, the length"),
+        (None, (4, 2), "subset_size is (4, 2); expected 0 ≤ fewest ≤ most ≤ 6"),
+        (None, (1, 2, 3), "subset_size is (1, 2, 3); expected a number, or a pair"),
+        (None, 2.0, "subset_size is 2.0; expected a number, or a pair of them"),
+        (None, True, "subset_size is True; expected a number, or a pair of them"),
+        (
+            {0: 1, 1: 1},
+            1,
+            "subset_size asks for 1 to 1 ones; fixed and exactly_one leave 2 to 6",
+        ),
+        (
+            {0: 0, 1: 0},
+            5,
+            "subset_size asks for 5 to 5 ones; fixed and exactly_one leave 0 to 4",
+        ),
     ],
 )
-def test_wrong_constraints_are_refused(
-    fixed: Any, subset_size: Any, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error) as caught:
+def test_wrong_constraints_are_refused(fixed: Any, subset_size: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}"):
         make_space(6, fixed, subset_size)
-    assert str(caught.value).startswith(message)
 
 
 @given(spaces(), st.integers(0, 99))
@@ -175,33 +131,12 @@ def test_sampled_rows_are_valid(space: Space, seed: int) -> None:
     assert find_valid(space, rows).all()
 
 
-def test_a_space_without_constraints_samples_every_row_alike() -> None:
-    rows = Space(3).sample(8000, rng())
-    counts = np.bincount(rows @ [4, 2, 1])
-    # 1000 ± 30 each; beyond five of those for one of eight: 5 · 10^-6.
-    np.testing.assert_allclose(counts, 1000, atol=150)
-
-
 def test_an_integer_stands_for_so_many_free_bits() -> None:
     space = as_space(7)
     assert (space.length, space.constrained, space.solutions) == (7, False, 128)
     assert as_space(space) is space
     with pytest.raises(ValueError, match="length is 0; expected at least 1 bit"):
         as_space(0)
-
-
-def test_spaces_with_other_valid_rows_describe_themselves_differently() -> None:
-    several = [
-        make_space(6, None, None),
-        make_space(7, None, None),
-        make_space(6, {1: 0}, None),
-        make_space(6, {1: 1}, None),
-        make_space(6, {2: 1}, None),
-        make_space(6, None, 3),
-        make_space(6, None, (3, 4)),
-    ]
-    assert len({repr(space.describe()) for space in several}) == len(several)
-    assert make_space(6, {-1: 1}, (0, 6)).describe() == make_space(6, {5: 1}, None).describe()
 
 
 def test_columns_stand_for_groups_and_free_bits() -> None:

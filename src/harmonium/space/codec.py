@@ -43,7 +43,6 @@ class Variable:
 
     @property
     def length(self) -> int:
-        """Number of bits."""
         return sum(map(_count_bits, self.digits))
 
     @property
@@ -52,7 +51,6 @@ class Variable:
         return {_key(value): number for number, value in enumerate(self.values)}
 
     def decode(self, bits: NDArray[Any]) -> Any:
-        """Return the value that bits stand for."""
         code, place = 0, 0
         for size in self.digits:
             width = _count_bits(size)
@@ -63,22 +61,17 @@ class Variable:
 
     def encode(self, value: Any) -> list[int]:
         """Return the bits that stand for a value; raise KeyError for one that it cannot have."""
-        number = self._find_number(value)
+        if isinstance(self.values, range) and type(value) is int and value in self.values:
+            number = self.values.index(value)  # without a list of all integers
+        else:
+            number = self.places[_key(value)]
         code = -(-number * math.prod(self.digits) // len(self.values))
-        digits: list[tuple[int, int]] = []
+        bits: list[int] = []
         for size in reversed(self.digits):
             code, digit = divmod(code, size)
-            digits.insert(0, (size, size - 1 - digit if code % 2 else digit))
-        return [
-            bit
-            for size, digit in digits
-            for bit in ([digit] if size == 2 else [int(place == digit) for place in range(size)])
-        ]
-
-    def _find_number(self, value: Any) -> int:
-        if isinstance(self.values, range) and type(value) is int and value in self.values:
-            return self.values.index(value)  # without a list of all integers
-        return self.places[_key(value)]
+            digit = size - 1 - digit if code % 2 else digit
+            bits[:0] = [digit] if size == 2 else [int(place == digit) for place in range(size)]
+        return bits
 
 
 class Variables:
@@ -119,7 +112,6 @@ class Variables:
             place += width
 
     def decode(self, row: NDArray[Any]) -> dict[str, Any]:
-        """Return the values of all variables, by name."""
         values, place = {}, 0
         for variable in self.variables:
             values[variable.name] = variable.decode(row[place : place + variable.length])
@@ -151,7 +143,6 @@ class Variables:
         return NamedFunction(function, self, batch)
 
     def read_rows(self, initial: Any) -> Bits:
-        """Return the rows of one or many known solutions."""
         many = [initial] if isinstance(initial, Mapping) else initial
         if isinstance(many, str | bytes) or not isinstance(many, Iterable):
             raise TypeError(f"initial is {_show(initial)}; expected a dict, or a list of them")
@@ -178,7 +169,9 @@ class Variables:
 
 def read_plain(plain: Sequence[Mapping[str, Any]]) -> Variables:
     """Return the variables of which `to_plain` was saved."""
-    return Variables({one["name"]: _from_plain(one) for one in plain})
+    return Variables(
+        {one["name"]: range(*one["range"]) if "range" in one else one["values"] for one in plain}
+    )
 
 
 class NamedFunction:
@@ -189,7 +182,6 @@ class NamedFunction:
         self.__name__ = getattr(function, "__name__", type(function).__name__)
 
     def __call__(self, bits: NDArray[Any]) -> Any:
-        """Return what the function returns for a row, or for all rows."""
         if self.batch:
             return self.function([self.variables.decode(row) for row in bits])
         return self.function(self.variables.decode(bits))
@@ -243,7 +235,9 @@ def _to_plain(variable: Variable) -> dict[str, Any]:
     listed = () if isinstance(values, range) else values
     for value in (variable.name, *listed):
         infinite = isinstance(value, float) and not math.isfinite(value)
-        if infinite or not isinstance(value, str | int | float | None) or _is_broken(value):
+        # A text may not be Unicode: the name of a file that could not be decoded.
+        broken = isinstance(value, str) and any("\ud800" <= one <= "\udfff" for one in value)
+        if infinite or broken or not isinstance(value, str | int | float | None):
             raise TypeError(
                 f"{variable.name} has the value {_show(value)}, which a checkpoint cannot keep; "
                 "expected texts, finite numbers, True, False or None"
@@ -253,19 +247,7 @@ def _to_plain(variable: Variable) -> dict[str, Any]:
     return {"name": variable.name, "values": list(values)}
 
 
-def _is_broken(value: object) -> bool:
-    """Whether a text is not Unicode, such as the name of a file that could not be decoded."""
-    return isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value)
-
-
-def _from_plain(one: Mapping[str, Any]) -> Any:
-    return one["values"] if one.get("range") is None else range(*one["range"])
-
-
 def _show(value: object) -> str:
     """Return a value as one short line."""
-    try:
-        text = one_line(repr(list(value) if isinstance(value, tuple) else value))
-    except Exception:  # noqa: BLE001  # whatever a repr does
-        text = f"a {type(value).__name__}"
+    text = one_line(repr(list(value) if isinstance(value, tuple) else value))
     return text if len(text) <= 100 else f"{text[:100]}…"

@@ -29,9 +29,6 @@ MAX_DRAWS = 100
 _DRAWN_BITS = 4_000_000
 """Random bits that are drawn between two looks at the clock."""
 
-_NO_PLACES = np.empty(0, dtype=np.intp)
-_NO_VALUES = np.empty(0, dtype=np.uint8)
-
 
 @dataclass(frozen=True, eq=False)
 class Space:
@@ -66,8 +63,8 @@ class Space:
     """
 
     length: int
-    places: NDArray[np.intp] = field(default_factory=_NO_PLACES.copy)
-    values: Bits = field(default_factory=_NO_VALUES.copy)
+    places: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    values: Bits = field(default_factory=lambda: np.empty(0, np.uint8))
     fewest: int = 0
     most: int = -1
     groups: tuple[tuple[int, ...], ...] = ()
@@ -88,7 +85,7 @@ class Space:
     def constrained(self) -> bool:
         """Whether some rows are not valid."""
         bounded = self.fewest > 0 or self.most < self.length
-        return bool(len(self.places)) or bool(self.groups) or bounded
+        return len(self.places) > 0 or len(self.groups) > 0 or bounded
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
@@ -107,10 +104,9 @@ class Space:
 
     def describe(self) -> dict[str, object]:
         """Return everything that decides which rows are valid, in plain types."""
-        fixed = zip(self.places.tolist(), self.values.tolist(), strict=True)
         return {
             "length": self.length,
-            "fixed": list(fixed),
+            "fixed": list(zip(self.places.tolist(), self.values.tolist(), strict=True)),
             "ones": [self.fewest, self.most],
             "exactly_one": list(map(list, self.groups)),
         }
@@ -131,7 +127,6 @@ class Space:
         return count
 
     def explain_invalid(self, row: Bits) -> str:
-        """Say why a row is not valid."""
         for place, value in zip(self.places, self.values, strict=True):
             if row[place] != value:
                 return f"has bit {place} = {row[place]}, where `fixed` says {value}"
@@ -159,7 +154,6 @@ class Space:
         return rows
 
     def accepts(self, row: Bits) -> bool:
-        """Whether a valid row is feasible."""
         return self.feasible is None or self.feasible(row)
 
     def _draw(self, count: int, rng: np.random.Generator) -> Bits:
@@ -226,7 +220,6 @@ class Columns:
             )
 
     def encode(self, bits: Bits) -> Bits:
-        """Return rows of columns for rows of bits."""
         if self.plain:
             return bits
         columns = [
@@ -236,7 +229,6 @@ class Columns:
         return np.stack(columns, axis=1).astype(np.uint8)
 
     def decode(self, rows: Bits) -> Bits:
-        """Return rows of bits for rows of columns."""
         if self.plain:
             return rows
         bits = np.tile(self._fixed, (len(rows), 1))
@@ -293,22 +285,13 @@ def make_space(
     ones = sum(values.values()) + len(groups)
     loose = length - len(values) - sum(map(len, groups))
     if ones > most or ones + loose < fewest:
-        others = "fixed" if exactly_one is None else "fixed and exactly_one"
-        others = others if values or exactly_one is None else "exactly_one"
-        verb = "leave" if "and" in others else "leaves"
         raise ValueError(
-            f"{others} {verb} {ones} to {ones + loose} ones; subset_size asks for "
-            f"{fewest} to {most}"
+            f"subset_size asks for {fewest} to {most} ones; fixed and exactly_one leave {ones} to "
+            f"{ones + loose}"
         )
-    return Space(
-        length,
-        np.array(list(values), dtype=np.intp),
-        np.array(list(values.values()), dtype=np.uint8),
-        fewest,
-        most,
-        groups,
-        feasible,
-    )
+    places = np.array(list(values), dtype=np.intp)
+    fixed_values = np.array(list(values.values()), dtype=np.uint8)
+    return Space(length, places, fixed_values, fewest, most, groups, feasible)
 
 
 def _read_fixed(length: int, fixed: Fixed | None) -> dict[int, int]:
@@ -319,8 +302,6 @@ def _read_fixed(length: int, fixed: Fixed | None) -> dict[int, int]:
         place = _read_place("fixed", given, length)
         if value not in (0, 1):
             raise ValueError(f"fixed sets bit {given} to {value!r}; expected 0 or 1")
-        if place in values:
-            raise ValueError("fixed names a bit twice, counted from both ends")
         values[place] = int(value)
     return values
 
