@@ -422,10 +422,10 @@ def test_populations_take_turns(turns: int, heights: Any, expected: list[int]) -
 
 
 def test_populations_retire_after_twenty_generations_without_a_better_solution() -> None:
-    sizes = play(300, lambda size, turn: -float(size))
+    sizes = play(115, lambda size, turn: -float(size))
     # Its random first rows were the best: 20 generations more, 21 turns.
     assert [sizes.count(size) for size in (32, 64, 128)] == [21, 21, 21]
-    sizes = play(300, lambda size, turn: float(turn >= 15) - size)
+    sizes = play(115, lambda size, turn: float(turn >= 15) - size)
     assert [sizes.count(size) for size in (32, 64, 128)] == [36, 36, 36]
 
 

@@ -10,12 +10,12 @@ from scipy.cluster.hierarchy import linkage as scipy_linkage
 from harmonium.arrays import Bits
 from harmonium.search.linkage import (
     LinkageSets,
-    _measure_distances,
-    _measure_group_distances,
     _merge,
     count_pairs,
     learn_tree,
     make_sets,
+    measure_distances,
+    measure_value_distances,
 )
 from tests.rows import random_rows
 
@@ -27,8 +27,9 @@ def list_sets(sets: LinkageSets) -> list[frozenset[int]]:
     ]
 
 
-def learn(rows: Bits, seed: int = 1) -> list[frozenset[int]]:
-    return list_sets(learn_tree(count_pairs(rows), len(rows), np.random.default_rng(seed)))
+def learn(rows: Bits) -> list[frozenset[int]]:
+    distances = measure_distances(count_pairs(rows), len(rows))
+    return list_sets(learn_tree(distances, np.random.default_rng(1)))
 
 
 def entropy(columns: Bits) -> float:
@@ -37,16 +38,19 @@ def entropy(columns: Bits) -> float:
     return float(-(shares * np.log2(shares)).sum())
 
 
+def assert_defined(distances: NDArray[np.float32], rows: Bits) -> None:
+    for i in range(rows.shape[1]):
+        for j in range(i):
+            joint = entropy(rows[:, [i, j]])
+            expected = 2 - (entropy(rows[:, [i]]) + entropy(rows[:, [j]])) / joint if joint else 0.0
+            assert distances[i, j] == distances[j, i] == pytest.approx(expected, abs=1e-6)
+
+
 @given(st.integers(0, 2**32), st.integers(2, 9), st.integers(2, 12))
 @settings(max_examples=50, deadline=None)
 def test_distances_are_those_of_the_definition(seed: int, length: int, rows: int) -> None:
     bits = random_rows(rows, length, seed)
-    distances = _measure_distances(count_pairs(bits), rows)
-    for i in range(length):
-        for j in range(i):
-            joint = entropy(bits[:, [i, j]])
-            expected = 2 - (entropy(bits[:, [i]]) + entropy(bits[:, [j]])) / joint if joint else 0.0
-            assert distances[i, j] == distances[j, i] == pytest.approx(expected, abs=1e-6)
+    assert_defined(measure_distances(count_pairs(bits), rows), bits)
 
 
 @given(st.integers(0, 2**32), st.integers(3, 30))
@@ -94,25 +98,9 @@ def test_sets_of_a_model_and_every_bit() -> None:
     ]
 
 
-def encode(values: NDArray[np.int64], sizes: list[int]) -> Bits:
-    """Return rows of groups of bits; a size of 1 is a bit by itself."""
-    parts = [
-        values[:, [place]] if size == 1 else np.eye(size, dtype=int)[values[:, place]]
-        for place, size in enumerate(sizes)
-    ]
-    return np.concatenate(parts, axis=1).astype(np.uint8)
-
-
-def test_distances_of_groups_are_those_of_variables() -> None:
+def test_distances_of_columns_with_values_are_those_of_the_definition() -> None:
     rng = np.random.default_rng(3)
-    sizes = [3, 1, 4, 1]
-    values = np.column_stack([rng.integers(0, max(2, size), 40) for size in sizes])
-    values[:, 3] = values[:, 0] == 1  # depends on the first
-    ends = np.cumsum(sizes)
-    groups = [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
-    distances = _measure_group_distances(count_pairs(encode(values, sizes)), 40, groups)
-    for i in range(4):
-        for j in range(i):
-            joint = entropy(values[:, [i, j]].astype(np.uint8))
-            single = sum(entropy(values[:, [one]].astype(np.uint8)) for one in (i, j))
-            assert distances[i, j] == distances[j, i] == pytest.approx(2 - single / joint, abs=1e-6)
+    sizes = np.array([3, 2, 4, 2])
+    rows = rng.integers(0, sizes, (40, 4)).astype(np.uint8)
+    rows[:, 3] = rows[:, 0] == 1  # depends on the first
+    assert_defined(measure_value_distances(rows, sizes), rows)

@@ -45,22 +45,13 @@ class Level:
     """None until they are learned from the rows."""
 
 
-def learn_tree(
-    counts: Counts,
-    rows: int,
-    rng: np.random.Generator,
-    members: list[tuple[int, ...]] | None = None,
-) -> LinkageSets:
-    """Return the useful sets of the linkage tree of so many rows.
+def learn_tree(distances: NDArray[np.float32], rng: np.random.Generator) -> LinkageSets:
+    """Return the useful sets of the linkage tree of columns with these distances.
 
     The root is left out, since copying all columns makes nothing new, and so are two sets that are
     merged at distance 0, since their columns always agree. Ties between distances are broken at
-    random. `members` are the bits of each column; by default each bit is a column.
+    random. The distances are changed.
     """
-    if members is None:
-        distances = _measure_distances(counts, rows)
-    else:
-        distances = _measure_group_distances(counts, rows, [np.array(one) for one in members])
     if len(distances) == 1:
         return LinkageSets(np.empty(0, np.int64), np.zeros(1, np.int64))
     merges, heights = _merge(distances, rng.permutation(len(distances)))
@@ -79,7 +70,8 @@ def make_sets(sets: list[tuple[int, ...]], members: list[tuple[int, ...]]) -> Li
 
 
 @jit
-def _measure_distances(counts: Counts, rows: int) -> NDArray[np.float32]:
+def measure_distances(counts: Counts, rows: int) -> NDArray[np.float32]:
+    """Return the distances of bits, from counts of pairs in so many rows."""
     length = counts.shape[0]
     terms = np.zeros(rows + 1)  # -p·log2(p) for p = count / rows
     for count in range(1, rows + 1):
@@ -105,21 +97,13 @@ def _measure_distances(counts: Counts, rows: int) -> NDArray[np.float32]:
     return distances
 
 
-def _measure_group_distances(
-    counts: Counts, rows: int, groups: list[NDArray[np.int64]]
-) -> NDArray[np.float32]:
-    """Return the distances of groups of bits, each of one bit or with exactly one one a row."""
-    ones = counts.diagonal()
-    with_constant = np.block([[np.array([[rows]]), ones[None]], [ones[:, None], counts]])
-    values = []  # each is the sum of the constant 1 and bits, with these weights
-    for bits in groups:
-        values += list(np.eye(len(counts) + 1, dtype=np.int64)[bits + 1])
-        if len(bits) == 1:  # its other value is zero
-            values.append(np.eye(1, len(counts) + 1, dtype=np.int64)[0] - values[-1])
-    weights = np.array(values)
-    shares = weights @ with_constant @ weights.T / rows
+def measure_value_distances(rows: Bits, sizes: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the distances of columns with several values."""
+    values = [rows[:, [column]] == np.arange(size) for column, size in enumerate(sizes)]
+    wide = np.concatenate(values, axis=1).astype(np.float64)
+    shares = wide.T @ wide / len(rows)
     terms = -shares * np.log2(np.where(shares > 0, shares, 1.0))
-    starts = np.cumsum([0, *(max(2, len(bits)) for bits in groups[:-1])])
+    starts = np.cumsum(sizes) - sizes
     joint = np.add.reduceat(np.add.reduceat(terms, starts, axis=0), starts, axis=1)
     entropies = joint.diagonal()
     total = entropies[:, None] + entropies

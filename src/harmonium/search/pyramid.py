@@ -17,7 +17,16 @@ from harmonium.arrays import Bits, Fitness
 from harmonium.jit import one_blas_thread
 from harmonium.models import MODELS, read_linkage
 from harmonium.search.base import Algorithm, Search, Status
-from harmonium.search.linkage import Counts, Level, LinkageSets, count_pairs, learn_tree, make_sets
+from harmonium.search.linkage import (
+    Counts,
+    Level,
+    LinkageSets,
+    count_pairs,
+    learn_tree,
+    make_sets,
+    measure_distances,
+    measure_value_distances,
+)
 from harmonium.search.walk import (
     NO_VALUES,
     SAME_EFFECT,
@@ -125,13 +134,13 @@ class PyramidSearch(Search):
             Champion(np.zeros(none.shape[1], dtype=np.uint8)),
         )
         self._counts: list[Counts] = []
-        """In how many rows of each level two bits are both one."""
+        """In how many rows of each level two bits are both one; unused if columns have values."""
         self._members: set[bytes] = set()
         """All rows of the pyramid."""
 
     def load(self, state: PyramidState) -> None:
         self.state = state
-        self._counts = [count_pairs(self._columns.decode(level.rows)) for level in state.levels]
+        self._counts = [count_pairs(level.rows) for level in state.levels]
         self._members = {row.tobytes() for level in state.levels for row in level.rows}
 
     def status(self) -> Status:
@@ -247,7 +256,7 @@ class PyramidSearch(Search):
                 new.append(number)
         if not new:
             return
-        rows, counts = rows[new], count_pairs(self._columns.decode(rows[new]))
+        rows, counts = rows[new], count_pairs(rows[new])
         if level == len(self.state.levels):
             self.state.levels.append(Level(rows))
             self._counts.append(counts)
@@ -272,13 +281,16 @@ class PyramidSearch(Search):
         if level.sets is None:
             rng = self.rng("linkage", len(self._members))
             with self.clock.charge("building"), one_blas_thread():
-                if self.pyramid.linkage == "tree":
-                    members = None if columns.plain else columns.members
-                    level.sets = learn_tree(self._counts[number], len(level.rows), rng, members)
-                else:
+                if self.pyramid.linkage != "tree":
                     bits = columns.decode(level.rows)
                     fitted = MODELS.parse(self.pyramid.linkage).fit(bits, rng)
                     level.sets = make_sets(read_linkage(fitted) or [], columns.members)
+                elif columns.plain:
+                    distances = measure_distances(self._counts[number], len(level.rows))
+                    level.sets = learn_tree(distances, rng)
+                else:
+                    distances = measure_value_distances(level.rows, columns.space.sizes)
+                    level.sets = learn_tree(distances, rng)
         return level.sets
 
     def receive(self, rows: Bits, fitness: Fitness) -> None:
