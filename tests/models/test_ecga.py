@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits
 from harmonium.models import ecga
 from tests.models.test_boa import noisy_blocks
-from tests.rows import random_rows
 
 Blocks = set[tuple[int, ...]]
 
@@ -60,8 +59,3 @@ def test_a_gain_counted_by_hand() -> None:
 def test_blocks_are_those_of_a_plain_greedy_search(seed: int, noise: float) -> None:
     rows = noisy_blocks(150, 8, 4, seed, noise)
     assert read_blocks(ecga.build(rows)) == merge_plainly(rows)
-
-
-def test_independent_bits_stay_apart() -> None:
-    """A pair saves log2(N + 1) too little: P(χ² > 2·ln 1001) = 0.02 % of 45 pairs."""
-    assert read_blocks(ecga.build(random_rows(1000, 10, seed=1))) == {(bit,) for bit in range(10)}

@@ -106,12 +106,10 @@ class FittedBOA(DirectedNetwork):
 
     @property
     def length(self) -> int:
-        """Number of bits."""
         return len(self.counts)
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """The edges (parent, child)."""
         return [
             (int(source), child)
             for child, count in enumerate(self.counts)

@@ -15,46 +15,21 @@ from scipy.special import expit
 
 from harmonium.arrays import Bits
 from harmonium.jit import fork, jit_fast, uniform
-from harmonium.models.base import (
-    DOUBLED_ODDS,
-    Fitted,
-    Interactions,
-    Matrix,
-    Steps,
-    check_length,
-)
+from harmonium.models import neural
+from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Steps
 from harmonium.models.neural import (
     BLOCK,
-    CONTEXTS,
     ONE,
     ZERO,
-    Batch,
-    Connections,
+    FittedMachine,
     Floats,
-    HiddenUnits,
     Machine,
-    Momentum,
-    NeuralModel,
     Part,
-    Rate,
+    PlainNeuralModel,
     Share,
-    Significance,
-    WarmStart,
-    WeightCost,
-    WeightSpread,
     activate,
-    compute_gamma,
-    copy,
-    copy_arrays,
     draw,
-    find_linked_bits,
-    gather,
-    is_below,
-    make_machine,
     split_work,
-    update_bias,
-    update_weights,
-    zeros_like,
 )
 from harmonium.models.rbm import reconstruction_error
 from harmonium.seeds import draw_key
@@ -64,11 +39,9 @@ MIN_EPOCHS = 4
 
 
 @dataclass(frozen=True)
-class FittedDAE:
+class FittedDAE(FittedMachine):
     """A trained autoencoder, and the parents at which its samples start."""
 
-    machine: Machine
-    parents: Bits
     corruption: float
     rounds: int
     facts: dict[str, float]
@@ -80,7 +53,7 @@ class FittedDAE:
         zero, the mean over some parents; a pair has the larger one of both directions.
         """
         weights, _, bias = (part.astype(np.float64) for part in self.machine)
-        parents = self.parents[:CONTEXTS].astype(np.float64)
+        parents = self.parents[: neural.CONTEXTS].astype(np.float64)
         total = np.zeros((len(weights), len(weights)))
         for row, inputs in zip(parents, parents @ weights + bias, strict=True):
             ones = expit(inputs + (1 - row)[:, None] * weights)
@@ -91,14 +64,6 @@ class FittedDAE:
         np.fill_diagonal(strengths, 0.0)
         return Interactions(strengths, DOUBLED_ODDS, unit="change of the log odds")
 
-    def weights(self) -> Matrix:
-        """Return the weights between bits and hidden units, (length, hidden)."""
-        return self.machine.W.astype(np.float64)
-
-    def linkage(self) -> list[tuple[int, ...]]:
-        """Return for each hidden unit the bits that carry most of its squared weights."""
-        return find_linked_bits(self.weights())
-
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Corrupt and reconstruct `count` parents some times; they repeat if there are fewer."""
         rows = np.resize(self.parents, (count, self.parents.shape[1])).astype(np.float32)
@@ -108,7 +73,7 @@ class FittedDAE:
 
 
 @dataclass(frozen=True)
-class DAE(NeuralModel):
+class DAE(PlainNeuralModel):
     """A denoising autoencoder (Probst 2015).
 
     It learns to reconstruct the parents from rows in which some bits are random. Weights are the
@@ -125,19 +90,10 @@ class DAE(NeuralModel):
     name: ClassVar[str] = "dae"
     kept: ClassVar[type | None] = FittedDAE
 
-    hidden: Annotated[
-        HiddenUnits, Meta(description="hidden units: half as many as bits, as many, or a number")
-    ] = "n"
-    connections: Connections = "correlated"
-    significance: Significance = 0.5
+    weight_cost: neural.WeightCost = 0.0001
+    weight_spread: neural.WeightSpread = 0.1
     corruption: Annotated[Share, Meta(description="share of bits replaced by random ones")] = 0.1
-    batch: Batch = 50
-    rate: Rate = 0.5
-    momentum: Momentum = 0.5
-    weight_cost: WeightCost = 0.0001
-    warm_start: WarmStart = True
-    weight_spread: WeightSpread = 0.1
-    max_epochs: Annotated[Steps, Meta(description="most passes over the parents")] = 50
+    max_epochs: int = 50
     stop_below: Annotated[
         Share,
         Meta(description="stop when less of the error's decrease is in the last quarter; 0: never"),
@@ -151,11 +107,12 @@ class DAE(NeuralModel):
     ) -> FittedDAE:
         """Train on the parents until the last quarter of the epochs brings little."""
         rows = parents.astype(np.float32)
-        machine = self._start(rows, rng, previous)
+        machine = self.start(rows, rng, previous, self.weight_spread)
         connected = self.connect(rows, len(machine.c))
         machine.W[:] *= connected
-        last = zeros_like(machine)
-        rule = self._rule()
+        last = neural.zeros_like(machine)
+        settings = (self.corruption, self.rate, self.momentum, self.weight_cost)
+        rule = Rule(*map(np.float32, settings))
         key = draw_key(rng)
         errors = [reconstruction_error(rows, machine, False, key)]
 
@@ -164,28 +121,12 @@ class DAE(NeuralModel):
 
         def is_done(epochs: int) -> bool:
             errors.append(reconstruction_error(rows, machine, False, key))
-            gamma = compute_gamma(errors, "points")
-            return epochs >= MIN_EPOCHS and is_below(gamma, self.stop_below)
+            gamma = neural.compute_gamma(errors, "points")
+            return epochs >= MIN_EPOCHS and neural.is_below(gamma, self.stop_below)
 
         epochs = self.train(update, is_done, len(rows), machine.W.size, key, rng)
         facts = {"epochs": float(epochs), "error": errors[-1]}
         return FittedDAE(machine, parents.copy(), self.corruption, self.rounds, facts)
-
-    def _start(self, rows: Floats, rng: np.random.Generator, previous: Fitted | None) -> Machine:
-        """Return the initial parameters: those of the last fit, or small random weights."""
-        length = rows.shape[1]
-        if self.warm_start and isinstance(previous, FittedDAE):
-            check_length(len(previous.machine.b), length, "autoencoder")
-            return copy_arrays(previous.machine)
-        return make_machine(rows, self.count_hidden(length), self.weight_spread, rng)
-
-    def _rule(self) -> "Rule":
-        return Rule(
-            corruption=np.float32(self.corruption),
-            rate=np.float32(self.rate),
-            momentum=np.float32(self.momentum),
-            weight_cost=np.float32(self.weight_cost),
-        )
 
 
 class Rule(NamedTuple):
@@ -259,16 +200,16 @@ def train_batches(
         first = batch * count // part.batches
         rows = (batch + 1) * count // part.batches - first
         clean, V, H = originals[:rows], both_V[: 2 * rows], both_H[: 2 * rows]
-        gather(data, part.order, first, clean)
-        copy(clean, V[:rows])
+        neural.gather(data, part.order, first, clean)
+        neural.copy(clean, V[:rows])
         corrupt(V[:rows], rule.corruption, part.key, part.epoch, first)
         backpropagate(clean, V, H, machine, gradient)
-        update_weights(
+        neural.update_weights(
             *(W, last.W, gradient, connected, np.float32(1.0 / rows)),
             *(rule.rate, rule.momentum, rule.weight_cost),
         )
-        update_bias(b, last.b, V[rows:], rule.rate, rule.momentum)
-        update_bias(c, last.c, H[:rows], rule.rate, rule.momentum)
+        neural.update_bias(b, last.b, V[rows:], rule.rate, rule.momentum)
+        neural.update_bias(c, last.c, H[:rows], rule.rate, rule.momentum)
 
 
 def reconstruct(

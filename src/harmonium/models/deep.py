@@ -11,17 +11,10 @@ from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.models.base import NO_FACTS, Fitted, Interactions, Matrix, Steps, check_length
 from harmonium.models.neural import (
-    Batch,
-    Connections,
     Floats,
-    HiddenUnits,
     Machine,
-    Momentum,
-    NeuralModel,
     Part,
-    Rate,
-    Significance,
-    WarmStart,
+    PlainNeuralModel,
     WeightCost,
     copy_arrays,
     find_linked_bits,
@@ -74,7 +67,7 @@ class FittedDBN:
 
 
 @dataclass(frozen=True)
-class DBN(NeuralModel):
+class DBN(PlainNeuralModel):
     """A deep belief network: RBMs stacked and trained greedily (Hinton, Osindero and Teh 2006).
 
     The first RBM learns the parents, the next one the hidden units that the first draws for them,
@@ -92,17 +85,6 @@ class DBN(NeuralModel):
     kept: ClassVar[type | None] = FittedDBN
 
     layers: Annotated[int, Meta(ge=1, le=10, description="number of RBMs")] = 2
-    hidden: Annotated[
-        HiddenUnits,
-        Meta(description="hidden units of an RBM: half its inputs, as many, or a number"),
-    ] = "n"
-    connections: Connections = "correlated"
-    significance: Significance = 0.5
-    batch: Batch = 50
-    rate: Rate = 0.5
-    momentum: Momentum = 0.5
-    warm_start: WarmStart = True
-    max_epochs: Annotated[Steps, Meta(description="passes over the parents, for each RBM")] = 10
     gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps in the last RBM")] = 10
 
     def fit(
@@ -110,7 +92,12 @@ class DBN(NeuralModel):
     ) -> FittedDBN:
         """Train the RBMs from the bits upwards, each on draws of the hidden units below."""
         before = previous.layers if isinstance(previous, FittedDBN) else (None,) * self.layers
-        rbm = self._make_layer()
+        rbm = RBM(
+            **self.list_settings(),
+            bias_rate=self.rate,
+            final_momentum=self.momentum,
+            gibbs_steps=self.gibbs_steps,
+        )
         layers: list[FittedRBM] = []
         rows = parents
         for last in before:
@@ -118,21 +105,6 @@ class DBN(NeuralModel):
             hidden = draw_hidden(rows.astype(np.float32), layers[-1].machine, draw_key(rng))
             rows = hidden.astype(np.uint8)
         return FittedDBN(tuple(layers))
-
-    def _make_layer(self) -> RBM:
-        return RBM(
-            hidden=self.hidden,
-            connections=self.connections,
-            significance=self.significance,
-            batch=self.batch,
-            rate=self.rate,
-            bias_rate=self.rate,
-            momentum=self.momentum,
-            final_momentum=self.momentum,
-            warm_start=self.warm_start,
-            max_epochs=self.max_epochs,
-            gibbs_steps=self.gibbs_steps,
-        )
 
 
 @dataclass(frozen=True)
@@ -173,7 +145,7 @@ class FittedDBM:
 
 
 @dataclass(frozen=True)
-class DBM(NeuralModel):
+class DBM(PlainNeuralModel):
     """A deep Boltzmann machine with two hidden layers (Probst and Rothlauf 2015).
 
     Given the middle layer, the bits and the upper units are independent, and the other way round:
@@ -191,22 +163,11 @@ class DBM(NeuralModel):
     name: ClassVar[str] = "dbm"
     kept: ClassVar[type | None] = FittedDBM
 
-    hidden: Annotated[
-        HiddenUnits,
-        Meta(description="units of a hidden layer: half of the layer below, as many, or a number"),
-    ] = "n"
-    connections: Connections = "correlated"
-    significance: Significance = 0.5
     inference_steps: Annotated[
         Steps, Meta(description="Gibbs steps that draw the upper units before an epoch")
     ] = 2
     persistent: Annotated[bool, Meta(description="chains continue from update to update")] = False
-    batch: Batch = 50
-    rate: Rate = 0.5
-    momentum: Momentum = 0.5
     weight_cost: WeightCost = 0.0001
-    warm_start: WarmStart = True
-    max_epochs: Annotated[Steps, Meta(description="passes over the parents")] = 10
     gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps of a sample")] = 10
 
     def fit(
@@ -222,7 +183,16 @@ class DBM(NeuralModel):
         machine.W[:] *= connected
         last = zeros_like(machine)
         chains = states[: self.batch].copy() if self.persistent else states[:0]
-        rule = self._rule()
+        rule = Rule(
+            steps=1,
+            rate=np.float32(self.rate),
+            bias_rate=np.float32(self.rate),
+            momentum=np.float32(self.momentum),
+            bias_momentum=np.float32(0.0),
+            weight_cost=np.float32(self.weight_cost),
+            centered=True,
+            sampled=True,
+        )
 
         def update(part: Part) -> None:
             train_batches(part, states, machine, last, connected, chains, rule)
@@ -238,18 +208,9 @@ class DBM(NeuralModel):
     def _start(self, parents: Bits, rng: np.random.Generator, previous: Fitted | None) -> Machine:
         """Return the initial parameters: those of the last fit, or of two RBMs."""
         if self.warm_start and isinstance(previous, FittedDBM):
-            check_length(previous.length, parents.shape[1], "DBM")
+            check_length(previous.length, parents.shape[1], self.name)
             return copy_arrays(previous.rbm.machine)
-        stacked = DBN(
-            layers=2,
-            hidden=self.hidden,
-            connections=self.connections,
-            significance=self.significance,
-            batch=self.batch,
-            rate=self.rate,
-            momentum=self.momentum,
-            max_epochs=self.max_epochs,
-        ).fit(parents, rng, None)
+        stacked = DBN(layers=2, **self.list_settings()).fit(parents, rng, None)
         first, second = (layer.machine for layer in stacked.layers)
         # The middle layer has a bias in both RBMs.
         return Machine(
@@ -282,15 +243,3 @@ class DBM(NeuralModel):
             check_time()
             middle = draw_hidden(states, machine, draw_key(rng))
             states[:, length:] = draw_visible(middle, machine, draw_key(rng))[:, length:]
-
-    def _rule(self) -> Rule:
-        return Rule(
-            steps=1,
-            rate=np.float32(self.rate),
-            bias_rate=np.float32(self.rate),
-            momentum=np.float32(self.momentum),
-            bias_momentum=np.float32(0.0),
-            weight_cost=np.float32(self.weight_cost),
-            centered=True,
-            sampled=True,
-        )

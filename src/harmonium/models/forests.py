@@ -149,7 +149,7 @@ class Tree(Model):
         rows = 4 * self.prior
         if isinstance(previous, FittedForest):
             before, rows = previous.counts
-            check_length(len(before), len(ones), "tree")
+            check_length(len(before), len(ones), self.name)
         counts = PairCounts(ones + self.decay * before, total + self.decay * rows)
         return FittedForest(*span_forest(mutual_information(counts), -1.0), counts)
 

@@ -70,11 +70,7 @@ class FittedGA:
 
     ga: GA
     parents: Bits
-
-    @property
-    def facts(self) -> Mapping[str, float]:
-        """No facts."""
-        return NO_FACTS
+    facts: ClassVar[Mapping[str, float]] = NO_FACTS
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Cross `count` pairs of parents, then mutate the offspring."""

@@ -121,7 +121,6 @@ class FittedHBOA(DirectedNetwork):
 
     @property
     def length(self) -> int:
-        """Number of bits."""
         return len(self.order)
 
     @property

@@ -16,28 +16,13 @@ from scipy.special import expit
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import jit_fast
-from harmonium.models.base import (
-    DOUBLED_ODDS,
-    NO_FACTS,
-    Fitted,
-    Interactions,
-    Matrix,
-    Steps,
-    check_length,
-)
+from harmonium.models.base import DOUBLED_ODDS, NO_FACTS, Fitted, Interactions, Matrix, check_length
 from harmonium.models.neural import (
     ONE,
     ZERO,
-    Batch,
-    Connections,
     Floats,
-    HiddenUnits,
-    Momentum,
-    NeuralModel,
     Part,
-    Rate,
-    Significance,
-    WarmStart,
+    PlainNeuralModel,
     WeightCost,
     WeightSpread,
     activate,
@@ -72,11 +57,7 @@ class FittedHelmholtz:
 
     networks: Networks
     rounds: int
-
-    @property
-    def facts(self) -> Mapping[str, float]:
-        """No facts."""
-        return NO_FACTS
+    facts: ClassVar[Mapping[str, float]] = NO_FACTS
 
     def interactions(self) -> Interactions:
         """Return the covariance of the log odds of each pair of bits over the hidden units.
@@ -114,7 +95,7 @@ class FittedHelmholtz:
 
 
 @dataclass(frozen=True)
-class Helmholtz(NeuralModel):
+class Helmholtz(PlainNeuralModel):
     """A Helmholtz machine with one hidden layer, trained by wake and sleep (Zhang and Shin 2000).
 
     The generative network draws independent hidden units, then the bits given them; the
@@ -133,18 +114,9 @@ class Helmholtz(NeuralModel):
     name: ClassVar[str] = "helmholtz"
     kept: ClassVar[type | None] = FittedHelmholtz
 
-    hidden: Annotated[
-        HiddenUnits, Meta(description="hidden units: half as many as bits, as many, or a number")
-    ] = "n"
-    connections: Connections = "correlated"
-    significance: Significance = 0.5
-    batch: Batch = 50
-    rate: Rate = 0.5
-    momentum: Momentum = 0.5
     weight_cost: WeightCost = 0.0001
-    warm_start: WarmStart = True
     weight_spread: WeightSpread = 0.1
-    max_epochs: Annotated[Steps, Meta(description="passes over the parents")] = 20
+    max_epochs: int = 20
     rounds: Annotated[
         int,
         Meta(
@@ -178,7 +150,7 @@ class Helmholtz(NeuralModel):
         """Return the initial parameters: those of the last fit, or small random weights."""
         length = rows.shape[1]
         if self.warm_start and isinstance(previous, FittedHelmholtz):
-            check_length(len(previous.networks.b), length, "Helmholtz machine")
+            check_length(len(previous.networks.b), length, self.name)
             return copy_arrays(previous.networks)
         hidden = self.count_hidden(length)
         down = rng.normal(0.0, self.weight_spread, (hidden, length)).astype(np.float32)

@@ -41,11 +41,7 @@ class FittedUMDA:
     """The frequency of ones of each bit, shape (length,)."""
 
     marginals: NDArray[np.float64]
-
-    @property
-    def facts(self) -> Mapping[str, float]:
-        """No facts."""
-        return NO_FACTS
+    facts: ClassVar[Mapping[str, float]] = NO_FACTS
 
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Draw each bit with its frequency."""

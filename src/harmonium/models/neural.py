@@ -5,16 +5,18 @@ products; one fused pass does bias, sigmoid and draw.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import fork, jit_fast, jit_inline, uniform
-from harmonium.models.base import Indices, Matrix, Model, Replacement
+from harmonium.models.base import Indices, Matrix, Model, Replacement, Steps, check_length
 
 Floats = NDArray[np.float32]
 Parameters = TypeVar("Parameters", bound=tuple[Floats, ...])
@@ -34,19 +36,11 @@ _STEP_PRODUCTS = 100_000_000
 # Types of fields
 Share = Annotated[float, Meta(ge=0, le=1)]
 HiddenUnits = Annotated[int, Meta(ge=1, le=1_000_000)] | Literal["n/2", "n"]
-Connections = Annotated[
-    Literal["all", "correlated"],
-    Meta(description="bits of a hidden unit: all, or those correlated with its own bit"),
-]
-Significance = Annotated[
-    float, Meta(ge=0, description="least z²/ln(parents) of such a correlation; BIC uses 1")
-]
 Batch = Annotated[int, Meta(ge=1, le=100_000_000, description="rows in an update")]
-Rate = Annotated[float, Meta(ge=0, description="learning rate of weights and biases")]
 Momentum = Annotated[Share, Meta(description="share of the last update in this one")]
 WeightCost = Annotated[float, Meta(ge=0, description="L2 cost of the weights")]
-WarmStart = Annotated[bool, Meta(description="start from the last generation's parameters")]
 WeightSpread = Annotated[float, Meta(ge=0, description="standard deviation of the first weights")]
+Epochs = Annotated[Steps, Meta(description="most passes over the parents")]
 
 
 class Machine(NamedTuple):
@@ -74,18 +68,44 @@ class Part(NamedTuple):
     epoch: int
 
 
+@dataclass(frozen=True)
+class FittedMachine:
+    """A trained machine, and the parents at which its samples start."""
+
+    machine: Machine
+    parents: Bits
+
+    def weights(self) -> Matrix:
+        """Return the weights between bits and hidden units, (length, hidden)."""
+        return self.machine.W.astype(np.float64)
+
+    def linkage(self) -> list[tuple[int, ...]]:
+        """Return for each hidden unit the bits that carry most of its squared weights."""
+        return find_linked_bits(self.weights())
+
+
+@dataclass(frozen=True)
 class NeuralModel(Model):
     """Base of the models with hidden units; every one of them has these fields."""
 
     replacement: ClassVar[Replacement] = "rtr"
 
-    if TYPE_CHECKING:  # the models define them, each with its description and default
-        hidden: HiddenUnits
-        connections: Connections
-        significance: Significance
-        batch: Batch
-        warm_start: bool
-        max_epochs: int
+    hidden: Annotated[
+        HiddenUnits,
+        Meta(description="units of a hidden layer: half of the layer below, as many, or a number"),
+    ] = "n"
+    connections: Annotated[
+        Literal["all", "correlated"],
+        Meta(description="bits of a hidden unit: all, or those correlated with its own bit"),
+    ] = "correlated"
+    significance: Annotated[
+        float, Meta(ge=0, description="least z²/ln(parents) of such a correlation; BIC uses 1")
+    ] = 0.5
+
+    if TYPE_CHECKING:  # the models define them, some with other defaults
+        batch: Batch = 50
+        warm_start: bool = True
+        max_epochs: int = 10
 
     def count_hidden(self, length: int) -> int:
         """Return the number of hidden units for rows of this length."""
@@ -112,6 +132,30 @@ class NeuralModel(Model):
         connected: Floats = linked.astype(np.float32)[:, np.arange(hidden) % length]
         return connected
 
+    def start(
+        self,
+        rows: Floats,
+        rng: np.random.Generator,
+        previous: object,
+        spread: float,
+        clip: float = MARGINAL_CLIP,
+    ) -> Machine:
+        """Return the initial parameters: those of the last fit, or small random weights.
+
+        The first biases of the visible units fit the marginals of the rows.
+        """
+        length = rows.shape[1]
+        if (
+            self.warm_start
+            and isinstance(previous, FittedMachine)
+            and isinstance(previous, self.kept or ())
+        ):
+            check_length(len(previous.machine.b), length, self.name)
+            return copy_arrays(previous.machine)
+        hidden = self.count_hidden(length)
+        weights = rng.normal(0.0, spread, (length, hidden)).astype(np.float32)
+        return Machine(weights, compute_log_odds(rows, clip), np.zeros(hidden, np.float32))
+
     def train(
         self,
         update: Callable[[Part], None],
@@ -134,6 +178,23 @@ class NeuralModel(Model):
             if is_done(epoch + 1):
                 return epoch + 1
         return self.max_epochs
+
+
+@dataclass(frozen=True)
+class PlainNeuralModel(NeuralModel):
+    """Base of the models whose weights and biases learn alike, at a rate that never changes."""
+
+    batch: Batch = 50
+    rate: Annotated[float, Meta(ge=0, description="learning rate of weights and biases")] = 0.5
+    momentum: Momentum = 0.5
+    warm_start: Annotated[bool, Meta(description="start from the last generation's parameters")] = (
+        True
+    )
+    max_epochs: Epochs = 10
+
+    def list_settings(self) -> dict[str, Any]:
+        """Return the fields that all these models have, for the models that one is made of."""
+        return {field.name: getattr(self, field.name) for field in fields(PlainNeuralModel)}
 
 
 def split_work(count: int, products: int, multiple: int = 1) -> Iterator[tuple[int, int]]:
@@ -194,18 +255,6 @@ def compute_log_odds(rows: Floats, clip: float = MARGINAL_CLIP) -> Floats:
     marginals = rows.mean(axis=0).clip(clip, 1 - clip)
     odds: Floats = np.log(marginals / (1 - marginals))
     return odds
-
-
-def make_machine(
-    rows: Floats,
-    hidden: int,
-    spread: float,
-    rng: np.random.Generator,
-    clip: float = MARGINAL_CLIP,
-) -> Machine:
-    """Return a machine with random weights whose visible biases fit the marginals of the rows."""
-    weights = rng.normal(0.0, spread, (rows.shape[1], hidden)).astype(np.float32)
-    return Machine(weights, compute_log_odds(rows, clip), np.zeros(hidden, np.float32))
 
 
 def copy_arrays(parameters: Parameters) -> Parameters:

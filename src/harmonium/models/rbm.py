@@ -14,43 +14,31 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
 from harmonium.jit import jit_fast
-from harmonium.models.base import (
-    DOUBLED_ODDS,
-    Fitted,
-    Interactions,
-    Matrix,
-    Replacement,
-    Steps,
-    check_length,
-)
+from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Matrix, Replacement, Steps
 from harmonium.models.neural import (
     BLOCK,
     CONTEXTS,
     ONE,
     ZERO,
     Batch,
-    Connections,
+    Epochs,
+    FittedMachine,
     Floats,
-    HiddenUnits,
     Machine,
     Momentum,
     NeuralModel,
     Part,
     Share,
-    Significance,
     WeightCost,
     WeightSpread,
     activate,
     compute_gamma,
     compute_step,
     copy,
-    copy_arrays,
     draw,
     draw_layer,
-    find_linked_bits,
     gather,
     is_below,
-    make_machine,
     split_work,
     zeros_like,
 )
@@ -58,11 +46,9 @@ from harmonium.seeds import draw_key
 
 
 @dataclass(frozen=True)
-class FittedRBM:
+class FittedRBM(FittedMachine):
     """A trained RBM, and the parents at which its chains start."""
 
-    machine: Machine
-    parents: Bits
     gibbs_steps: int
     recombined: bool
     facts: dict[str, float]
@@ -100,14 +86,6 @@ class FittedRBM:
         np.fill_diagonal(ratios, 0.0)
         return Interactions(np.abs(ratios), DOUBLED_ODDS, unit="size of the log odds ratio")
 
-    def weights(self) -> Matrix:
-        """Return the weights between bits and hidden units, (length, hidden)."""
-        return self.machine.W.astype(np.float64)
-
-    def linkage(self) -> list[tuple[int, ...]]:
-        """Return for each hidden unit the bits that carry most of its squared weights."""
-        return find_linked_bits(self.weights())
-
     def sample(self, count: int, rng: np.random.Generator) -> Bits:
         """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.
 
@@ -143,12 +121,6 @@ class RBM(NeuralModel):
     name: ClassVar[str] = "rbm"
     kept: ClassVar[type | None] = FittedRBM
 
-    hidden: Annotated[
-        HiddenUnits,
-        Meta(description="hidden units: half as many as bits, as many, or a number"),
-    ] = "n"
-    connections: Connections = "correlated"
-    significance: Significance = 0.5
     # The gradient
     cd_steps: Annotated[Steps, Meta(description="Gibbs steps of contrastive divergence")] = 1
     persistent: Annotated[bool, Meta(description="chains continue from update to update")] = False
@@ -173,7 +145,7 @@ class RBM(NeuralModel):
         float, Meta(gt=0, lt=0.5, description="least distance of marginals from 0 and 1")
     ] = 0.005
     # Control by the error; γ is the share of its decrease that falls into the last quarter
-    max_epochs: Annotated[Steps, Meta(description="most passes over the parents")] = 10
+    max_epochs: Epochs = 10
     error: Annotated[
         Literal["probabilities", "samples"],
         Meta(description="reconstruction error from probabilities, or from draws as in the text"),
@@ -214,7 +186,7 @@ class RBM(NeuralModel):
         held_back = int(len(parents) * self.validation)
         visible = parents.astype(np.float32)
         seen, unseen = visible[rows[held_back:]], visible[rows[:held_back]]
-        machine = self._start(seen, rng, previous)
+        machine = self.start(seen, rng, previous, self.weight_spread, self.marginal_clip)
         connected = self.connect(seen, len(machine.c))
         machine.W[:] *= connected
         last = zeros_like(machine)
@@ -235,15 +207,6 @@ class RBM(NeuralModel):
         facts = {"epochs": float(epochs), **control.facts}
         recombined = self.chain_start == "recombined"
         return FittedRBM(machine, parents.copy(), self.gibbs_steps, recombined, facts)
-
-    def _start(self, seen: Floats, rng: np.random.Generator, previous: Fitted | None) -> Machine:
-        """Return the initial weights and biases: those of the last fit, or small random weights."""
-        length = seen.shape[1]
-        if self.warm_start and isinstance(previous, FittedRBM):
-            check_length(len(previous.machine.b), length, "RBM")
-            return copy_arrays(previous.machine)
-        hidden = self.count_hidden(length)
-        return make_machine(seen, hidden, self.weight_spread, rng, self.marginal_clip)
 
     def _rule(self, control: "Control") -> "Rule":
         """Return the learning rule of the kernel for this epoch."""
