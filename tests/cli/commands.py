@@ -1,5 +1,6 @@
 """The command line: called in this process, or started as one and read also through a terminal."""
 
+import errno
 import io
 import os
 import pty
@@ -22,6 +23,13 @@ COMMAND = [sys.executable, "-c", RUN]
 LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+class FullDisk(io.StringIO):
+    """A stream to which nothing can be written."""
+
+    def write(self, _: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def call(
@@ -75,6 +83,19 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
         if time.monotonic() > deadline:
             pytest.fail(f"waited in vain until {what}")
         time.sleep(0.01)
+
+
+def find_group(group: int) -> list[int]:
+    """Return the processes of a group that run, be their parent alive or not."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, pgrp = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):  # it has ended meanwhile
+            continue
+        if int(pgrp) == group and state != "Z":
+            found.append(int(folder.name))
+    return found
 
 
 def assert_refused(done: subprocess.CompletedProcess[str], message: str) -> None:

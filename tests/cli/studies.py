@@ -44,6 +44,15 @@ sizes = [10]
 runs = 2
 """
 
+BROKEN = """
+class Broken:
+    def __init__(self, length):
+        self.length, self.optimum = length, float(length)
+
+    def __call__(self, bits):
+        raise ValueError("no fuel")
+"""
+
 # A slow OneMax. It notes in a diary which process begins a trial. While there is a file `hold` it
 # waits, and says so by a file of its own. Workers make it anew for every trial.
 SLOW = """

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.commands import assert_refused, call_here
 from tests.cli.studies import (
+    BROKEN,
     export,
     read_starts,
     read_trials,
@@ -20,7 +21,6 @@ QUICK = ("bisect", "onemax:length=20", "--model", "umda", "--model", "boa", "--r
 SERIAL = ("--engine", "serial")
 
 
-@pytest.mark.slow
 def test_a_kept_bisection_is_continued(tmp_path: Path) -> None:
     store = tmp_path / "kept.db"
     run = (*QUICK, *SERIAL, "--store", "kept.db")
@@ -32,6 +32,12 @@ def test_a_kept_bisection_is_continued(tmp_path: Path) -> None:
     words = f"harmonium: nothing is left to run: {len(before)} trials are stored in kept.db\n"
     assert again.stderr == words
     assert read_trials(store) == before
+    as_json = call_here(*run, "--json", cwd=tmp_path).stdout
+    rows = [json.loads(line) for line in as_json.splitlines()]
+    assert [(row["name"], row["state"], row["solved"]) for row in rows] == [
+        *(("umda", "done", 3), ("boa", "done", 3))
+    ]
+    assert rows == export(store, "--what", "summary")
     finer = call_here(*run, "--tolerance", "0.01", "--runs", "4", cwd=tmp_path)
     assert finer.returncode == 0
     assert finer.stderr.startswith("harmonium: the study has changed; stored trials that still fit")
@@ -59,37 +65,6 @@ def test_a_ceiling_is_told(tmp_path: Path) -> None:
     assert {trial["population"] for trial in export(tmp_path / "trap.db")} == {16, 32}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("onemax", "onemax: has no length; write onemax:length=…"),
-        ("sphere:length=3", "unknown problem 'sphere'; known: onemax, trap, nk"),
-        ("trap:length=61,order=5", "length is 61; expected a multiple of order=5"),
-        ("", "no problem is given; see `harmonium list problems`"),
-        ("onemax:length=9 --start 9", "start is 9; expected an even number"),
-        ("onemax:length=9 --algorithm eda:model=cnn", "unknown model 'cnn'; known: rbm"),
-        ("onemax:length=9 --model umda --model umda", "the same algorithm is given twice"),
-        ("onemax:length=9 --tolerance 1", "tolerance is 1.0; expected a number > 0 and < 1"),
-    ],
-)
-def test_bad_input_gets_one_clear_line(
-    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert_refused(call_here("bisect", *arguments.split()), message)
-    assert not list(tmp_path.iterdir())
-
-
-def test_rows_come_as_json_objects(tmp_path: Path) -> None:
-    done = call_here(*QUICK, *SERIAL, "--json", "--store", "kept.db", cwd=tmp_path)
-    assert done.returncode == 0
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(row["name"], row["state"], row["solved"]) for row in rows] == [
-        *(("umda", "done", 3), ("boa", "done", 3))
-    ]
-    assert rows == export(tmp_path / "kept.db", "--what", "summary")
-
-
 def test_a_problem_that_raises_is_told_by_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
     done = call_here("bisect", "broken:Broken:length=8", "--model", "umda", *SERIAL, cwd=tmp_path)
@@ -99,16 +74,6 @@ def test_a_problem_that_raises_is_told_by_the_exit_code(tmp_path: Path) -> None:
         "broken:Broken 8 umda: failed: ValueError: no fuel\n"
         "harmonium: 1 of 1 rows failed; fix the problem or algorithm\n"
     )
-
-
-BROKEN = """
-class Broken:
-    def __init__(self, length):
-        self.length, self.optimum = length, float(length)
-
-    def __call__(self, bits):
-        raise ValueError("no fuel")
-"""
 
 
 END_AT_THIRD = """

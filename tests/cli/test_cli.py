@@ -1,45 +1,50 @@
-"""What all commands have in common, and the lists of what there is."""
+"""What all commands have in common: help, lists, completion, `doctor`, what a terminal is shown."""
 
-import os
-import subprocess
+import io
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from typing import Any
 
 import pytest
+import typer
 from rich.text import Text
 
 import harmonium
-from harmonium.cli import terminal
+from harmonium.cli import app, execute, terminal
+from harmonium.cli.info import EXAMPLES
 from harmonium.models import MODELS
 from harmonium.problems import PROBLEMS
 from harmonium.search import ALGORITHMS
-from tests.cli.commands import COMMAND, assert_refused, call_here
+from harmonium.system import EXTRAS
+from tests.cli.commands import call_here
 
 
-def test_problems_are_listed_with_fields_and_defaults() -> None:
-    shown = call_here("list", "problems").stdout
-    for problem in PROBLEMS:
-        assert f"{problem.name}:" in shown
-    assert "neighbors=random" in shown
-    assert "Write a problem as name or name:field=value" in shown
-
-
-def test_models_are_listed_with_fields_and_defaults() -> None:
-    shown = call_here("list", "models").stdout
-    for model in MODELS:
-        assert f"{model.name}:" in shown
-    assert "gibbs_steps=25" in shown
-    assert "max_parents=8" in shown
-    assert "as rbm, except for" in shown
-
-
-def test_algorithms_are_listed_with_fields_and_defaults() -> None:
-    done = call_here("list", "algorithms")
+@pytest.mark.parametrize(
+    ("what", "registry", "lines"),
+    [
+        ("problems", PROBLEMS, ["neighbors=random", "Write a problem as name or name:field=value"]),
+        ("models", MODELS, ["gibbs_steps=25", "max_parents=8", "as rbm, except for"]),
+        (
+            "algorithms",
+            ALGORITHMS,
+            [
+                "model=… a model; see `harmonium list models`",
+                "tournament=2 size of a tournament; an integer ≥ 2",
+                "Write an algorithm as name or name:field=value",
+            ],
+        ),
+    ],
+)
+def test_what_there_is_is_listed_with_fields_and_defaults(
+    what: str, registry: Any, lines: list[str]
+) -> None:
+    done = call_here("list", what)
     assert (done.returncode, done.stderr) == (0, "")
-    for algorithm in ALGORITHMS:
-        assert f"{algorithm.name}:" in done.stdout
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert "model=… a model; see `harmonium list models`" in lines
-    assert "tournament=2 size of a tournament; an integer ≥ 2" in lines
-    assert "Write an algorithm as name or name:field=value" in done.stdout
+    shown = " ".join(done.stdout.split())
+    for text in (*lines, *(f"{member.name}:" for member in registry)):
+        assert text in shown
 
 
 def test_version_and_help() -> None:
@@ -47,24 +52,6 @@ def test_version_and_help() -> None:
     shown = call_here("--help").stdout
     for command in ("solve", "optimize", "study", "bisect", "report", "list"):
         assert f" {command} " in shown
-
-
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("solve", "--algorithm --model --population --runs --stagnation --max-seconds --report"),
-        ("optimize", "--command --length --batch --max-calls --on-error --resume --no-progress"),
-    ],
-)
-def test_help_names_the_options(command: str, options: str) -> None:
-    shown = call_here(command, "--help").stdout
-    for option in options.split():
-        assert f" {option} " in shown
-    assert max(map(len, shown.splitlines())) <= 80
-
-
-def test_an_unknown_command_gets_one_clear_line() -> None:
-    assert_refused(call_here("polish"), "No such command")
 
 
 def test_the_bare_command_shows_its_help() -> None:
@@ -75,12 +62,10 @@ def test_the_bare_command_shows_its_help() -> None:
 
 
 def test_a_terminal_without_unicode_still_gets_the_list() -> None:
-    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = subprocess.run(
-        [*COMMAND, "list", "problems"], capture_output=True, text=True, check=False, env=plain
-    )
-    assert done.returncode == 0
-    assert "an integer ? 1" in done.stdout
+    content = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(content, encoding="ascii", write_through=True)):
+        assert execute(["list", "problems"]) == 0
+        assert b"an integer ? 1" in content.getvalue()
 
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\x7f\x00"
@@ -94,3 +79,62 @@ def test_control_characters_are_shown_and_not_obeyed(capsys: pytest.CaptureFixtu
     shown = capsys.readouterr().out
     assert shown.startswith("größe \\x1b]0;owned")
     assert not set(shown) & set("\x1b\x9b\x07\x00\x7f\u202e")
+
+
+def list_commands(command: Any, name: str = "") -> Iterator[str]:
+    """Yield the names of a command and of those below it."""
+    yield name
+    for below, member in getattr(command, "commands", {}).items():
+        yield from list_commands(member, f"{name} {below}".strip())
+
+
+WHOLE: Any = typer.main.get_command(app)
+NAMES = list(list_commands(WHOLE))
+
+
+def test_every_command_has_an_example() -> None:
+    assert set(EXAMPLES) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_fits_80_columns_and_ends_with_the_example(name: str) -> None:
+    shown = call_here(*name.split(), "--help").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.rstrip().splitlines()[-1].strip() == f"Example: harmonium {EXAMPLES[name]}"
+
+
+@pytest.mark.parametrize("words", EXAMPLES.values())
+def test_examples_are_read_by_their_command(words: str) -> None:
+    command, arguments = WHOLE, shlex.split(words)
+    while hasattr(command, "commands"):
+        command = command.commands[arguments.pop(0)]
+    command.make_context("harmonium", arguments)  # raises for an option that does not exist
+
+
+def test_the_shell_completes_commands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_HARMONIUM_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "harmonium gen")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    with pytest.raises(SystemExit):
+        execute([])
+    assert capsys.readouterr().out.split() == ["generate"]
+
+
+def test_doctor_shows_versions_cores_cache_and_extras() -> None:
+    done = call_here("doctor")
+    assert done.returncode == 0
+    shown = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if " " in line.strip())
+    assert shown["harmonium"].strip() == harmonium.__version__
+    for word in ("blas", "usable cores", "compiled code", *(f"extra {name}" for name in EXTRAS)):
+        assert f"\n{word} " in f"\n{done.stdout}"
+    assert "installed" in done.stdout
+
+
+def test_doctor_says_how_to_install_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.setattr(sys.modules["harmonium.cli.info"], "find_cache", lambda: None)
+    shown = " ".join(call_here("doctor").stdout.split())
+    assert "extra report needs altair; pip install 'harmonium[report]'" in shown
+    assert "set NUMBA_CACHE_DIR" in shown

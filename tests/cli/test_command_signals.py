@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harmonium.runs.command import Command, parse_command
-from tests.cli.commands import running, wait_until
+from tests.cli.commands import find_group, running, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
@@ -51,13 +51,14 @@ def assert_gone(mark: str) -> None:
         ("sleep {} & sleep {}; echo 1", "sh took longer than 0.2 s"),
         ("sleep {} >&- 2>&- <&- & exec >&- 2>&-; sleep {}", "sh took longer than 0.2 s"),
         ("sleep {} & exit 3", "sh ended with code 3: "),
+        ("sleep {} & cat /dev/zero", "sh printed more than 10 MB; expected a number"),
         ("sleep {} & echo none", "sh printed 'none' last; expected a finite number"),
         ("sleep {} & echo '\033[2J' >&2; exit 1", r"sh ended with code 1: \x1b[2J"),
     ],
 )
 def test_a_program_that_fails_leaves_no_process(script: str, message: str, mark: str) -> None:
     with pytest.raises(RuntimeError) as caught:
-        make(script.replace("{}", mark), timeout=0.2)(ROW)
+        make(script.replace("{}", mark), timeout=0.2 if "longer" in message else 60)(ROW)
     assert str(caught.value) == message
     assert_gone(mark)
 
@@ -115,22 +116,9 @@ def test_a_time_limit_ends_programs_and_workers(mark: str, tmp_path: Path) -> No
     (tmp_path / "stuck.py").write_text(f"{stuck}    return 3.0\n", "utf-8")
     search = ("stuck:stuck", "--workers", "2", "--length", "8", "--initial", "1" * 8)
     with running(tmp_path, "optimize", *search) as process:
-        wait_until(lambda: len(find_children(process.pid)) >= 2, "workers run")
+        wait_until(lambda: len(find_group(process.pid)) >= 3, "workers run")
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=120)
-        wait_until(lambda: not find_children(process.pid), "workers end")
+        wait_until(lambda: not find_group(process.pid), "workers end")
     assert process.returncode == 1
-
-
-def find_children(group: int) -> list[int]:
-    """Return the processes of a group but its leader that have not ended."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state, _, pgrp = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
-        except (OSError, ValueError):
-            continue
-        if int(pgrp) == group != int(folder.name) and state != "Z":
-            found.append(int(folder.name))
-    return found

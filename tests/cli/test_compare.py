@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harmonium.cli.compare import split_models
-from tests.cli.commands import assert_refused, call_here
+from tests.cli.commands import call_here
 from tests.cli.studies import export
 
 SERIAL = ("--runs", "6", "--engine", "serial")
@@ -93,31 +93,3 @@ def test_the_problem_may_be_a_file(tmp_path: Path) -> None:
 )
 def test_lists_of_models_are_split(text: str, models: list[str]) -> None:
     assert split_models(text) == models
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("", "no problem is given; see `harmonium list problems`"),
-        ("onemax:length=9", "there is nothing to compare; name two models, such as --models"),
-        ("onemax:length=9 --models boa", "there is nothing to compare; name two models"),
-        ("onemax:length=9 --models boa,cnn", "unknown model 'cnn'; known: rbm"),
-        ("onemax:length=9 --models boa,umda,boa", "the same algorithm is given twice"),
-        (
-            "onemax:length=9 --models boa,umda --population 9",
-            "--population is '9'; expected an even",
-        ),
-        (
-            "onemax:length=9 --models boa,umda --population x",
-            "--population is 'x'; expected an even",
-        ),
-        ("onemax:length=9 --models (boa,umda", "--models: the parentheses in '(boa,umda' do not"),
-        ("onemax --models boa,umda", "onemax: has no length; write onemax:length=…"),
-    ],
-)
-def test_bad_input_gets_one_clear_line(
-    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert_refused(call_here("compare", *arguments.split()), message)
-    assert not list(tmp_path.iterdir())

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
@@ -183,35 +183,25 @@ def test_one_outcome_has_one_wording() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("write", "numbers", "words"),
     [
-        (0.01, "< 1 s"),
-        (1.325, "1 s"),
-        (90, "90 s"),
-        (99.6, "2 min"),
-        (3600, "60 min"),
-        (7200, "2.0 h"),
-        (80 * 3600, "80 h"),
-        (240 * 3600, "10 d"),
+        (
+            format_time,
+            [0.01, 1.325, 90, 99.6, 3600, 7200, 80 * 3600, 240 * 3600],
+            ["< 1 s", "1 s", "90 s", "2 min", "60 min", "2.0 h", "80 h", "10 d"],
+        ),
+        (
+            shorten_count,
+            [65_536, 131_072, 1_234_567, 12_345_678_900],
+            ["65,536", "131k", "1.2M", "12.3G"],
+        ),
+        (format_duration, [7e-6, 0.0123, 12, 12_600], ["7.0 µs", "12 ms", "12 s", "3.5 h"]),
     ],
 )
-def test_times_have_a_unit_that_suits_them(seconds: float, words: str) -> None:
-    assert format_time(seconds) == words
-
-
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(65_536, "65,536"), (131_072, "131k"), (1_234_567, "1.2M"), (12_345_678_900, "12.3G")],
-)
-def test_counts_are_shortened(count: int, words: str) -> None:
-    assert shorten_count(count) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(7e-6, "7.0 µs"), (0.0123, "12 ms"), (12, "12 s"), (12_600, "3.5 h")]
-)
-def test_durations_have_a_unit_that_suits_them(seconds: float, words: str) -> None:
-    assert format_duration(seconds) == words
+def test_numbers_have_a_unit_that_suits_them(
+    write: Callable[[Any], str], numbers: list[float], words: list[str]
+) -> None:
+    assert [write(number) for number in numbers] == words
 
 
 STUDY = Study("hand-made", [Family("onemax", sizes=[20])], ["umda"])

@@ -4,13 +4,16 @@ import json
 import os
 import re
 import signal
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harmonium.cli import execute
 from tests.cli.commands import (
     Command,
+    FullDisk,
     assert_refused,
     call,
     call_here,
@@ -18,6 +21,7 @@ from tests.cli.commands import (
     wait_until,
     watch_terminal,
 )
+from tests.modules import write_module
 
 MODULE = """
 import time
@@ -39,8 +43,6 @@ def rows(bits):
 
 def hopeless(bits):
     return None
-
-number = 3
 """
 
 
@@ -230,57 +232,46 @@ def test_a_terminal_sees_a_live_line_unless_it_is_not_wanted(folder: Path) -> No
     assert quiet == ""
 
 
-CHECKPOINT = "mine.py: is not a harmonium checkpoint"
+def test_noise_and_plain_lines(tmp_path: Path) -> None:
+    search = ("optimize", "numpy:sum", "--length", "8", "--max-calls", "200", "--json")
+    done = call_here(*search, "--noise", "--progress-lines", cwd=tmp_path)
+    result = json.loads(done.stdout)
+    assert (result["noisy"], result["fun"], result["fun_error"]) == (True, 8.0, 0.0)
+    assert result["evaluations"] < result["calls"] <= 200
+    assert result["solutions"][0]["x"] == "1" * 8
+    assert " of 200 calls · " in done.stderr.partition("\n")[0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("", "expected a function, module:function, or --command; neither is given"),
-        ("--length 5", "expected a function, module:function, or --command; neither is given"),
-        ("mine:difference --command x{bits} --length 5", "expected a function, module:function"),
-        ("mine:difference", "--length is missing; expected the number of bits"),
-        ("--command x{bits}", "--length is missing; expected the number of bits"),
-        ("--command x --length 5", "the command 'x' has no {bits}; write it where the bits bel"),
-        ("--command x{bits} --length 5 --batch", "--batch is for functions; a program gets one"),
-        ("trap:length=10,order=5", "trap:length=10,order=5 is a named problem; use `harmonium so"),
-        ("onemax:length=9 --length 9", "onemax:length=9 is a named problem; use `harmonium solve"),
-        ("mine.py:difference --length 5", "mine.py:difference: there is no module 'mine.py'; "),
-        ("mine --length 5", "'mine' is not a path; write module:function, without .py"),
-        ("mine:number --length 5", "mine:number: mine has no function or class 'number'"),
-        ("mine:difference --length 5 --runs 3", "--runs is an option of `harmonium solve`, which"),
-        ("mine:difference --length 5 --patience 3", "--patience is an option of `harmonium solve"),
-        ("mine:difference --length 5 --timeout 3", "--timeout is for programs, with --command"),
-        ("mine:difference --length 5 --model cnn", "unknown model 'cnn'; known: rbm"),
-        ("mine:difference --length 5 --algorithm ga", "unknown algorithm 'ga'; known: eda, "),
-        (
-            "mine:difference --length 5 --algorithm eda:model=rbm --model boa",
-            "--model is a setting of the EDA; with --algorithm write it as in --algorithm eda:mod",
-        ),
-        ("mine:difference --length 5 --population 9", "eda: population is 9; expected an even"),
-        ("mine:difference --length 0", "Invalid value for '--length'"),
-        ("mine:difference --length 5 --max-seconds 0", "max_seconds is 0.0; expected a number >"),
-        ("mine:difference --length 5 --max-calls 0", "max_calls is 0; expected an integer ≥ 1"),
-        ("mine:difference --length 5 --target nan", "target is nan; expected a number"),
-        ("mine:difference --length 5 --on-error no", "Invalid value for '--on-error'"),
-        ("mine:difference --length 5 --fixed 3:1", "--fixed is '3:1'; expected bits and values, "),
-        ("mine:difference --length 5 --fixed 3=1,3=0", "--fixed is '3=1,3=0', which names a bit "),
-        ("mine:difference --length 5 --subset-size few", "--subset-size is 'few'; expected a num"),
-        ("mine:difference --length 5 --initial 012", "--initial is '012'; expected zeros and ones"),
-        ("mine:difference --length 5 --initial 01", "initial: bits have shape (1, 2); expected "),
-        ("mine:difference --length 5 --checkpoint mine.py", CHECKPOINT),
-        ("mine:difference --length 5 --log no/log", "log is no/log; expected a file in an existi"),
-        ("mine:difference --length 5 --report no/a.html", "--report is no/a.html; expected a file"),
-        ("mine:difference --resume mine.py", CHECKPOINT),
-        ("mine:difference --resume none.ckpt", "none.ckpt"),
-        ("mine:difference --resume mine.py --seed 2", "--seed is for the start of a search; "),
-        ("mine:difference --resume mine.py --length 5", "--length is for the start of a search; "),
-        ("mine:difference --resume mine.py --no-cache", "--cache is for the start of a search; "),
-        ("mine:difference --resume mine.py --minimize", "--minimize is for the start of a search"),
-    ],
-)
-def test_bad_input_gets_one_clear_line(
-    arguments: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    assert_refused(call_here("optimize", *arguments.split()), f"harmonium: {message}")
+WANDERER = """
+import os
+
+def value(bits):
+    os.chdir("elsewhere") if os.path.isdir("elsewhere") else None
+    return float(bits.sum())
+"""
+
+
+def test_a_function_that_changes_the_folder_moves_no_file(tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (other / "run.ckpt").write_text("precious")
+    function = f"{write_module(tmp_path, WANDERER)}:value"
+    options = "--length 12 --max-calls 60 --checkpoint run.ckpt --log run.log --report run.html"
+    done = call_here("optimize", function, *options.split(), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "report: run.html\n")
+    assert (tmp_path / "run.ckpt").is_file()
+    assert (tmp_path / "run.html").is_file()
+    assert os.listdir(other) == ["run.ckpt"]
+    assert (other / "run.ckpt").read_text() == "precious"
+    options = "--resume run.ckpt --max-calls 70 --log more.log --json"
+    resumed = call_here("optimize", function, *options.split(), cwd=tmp_path)
+    assert json.loads(resumed.stdout)["calls"] == 70
+    assert (tmp_path / "more.log").is_file()
+    assert os.listdir(other) == ["run.ckpt"]
+
+
+def test_messages_that_cannot_be_written_are_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    search = "optimize numpy:sum --length 8 --max-calls 50 --progress-lines --json"
+    with redirect_stderr(FullDisk()):
+        assert execute(search.split()) == 0
+    assert json.loads(capsys.readouterr().out)["calls"] == 50

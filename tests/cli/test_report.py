@@ -1,7 +1,6 @@
 """`harmonium report` and `harmonium study watch` as processes of their own."""
 
 import re
-import shutil
 import signal
 import socket
 import time
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from harmonium.cli import execute
-from harmonium.studies import Store
 from tests.cli.commands import call_here, running
 from tests.reports.stores import ONE_SIZE, SMALL, fill_store
 
@@ -40,38 +38,6 @@ def test_figures_are_written(store: Path, tmp_path: Path) -> None:
             *("training", "learned", "pairs", "weights"),
         }
         assert all(path.read_bytes().startswith(start) for path in paths)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("report none.db", "there is no such store"),
-        ("report empty.db", "holds no study yet"),
-        ("report text.db", "text.db: is not an SQLite file, or a damaged one"),
-        ("report one.db -o nowhere/page.html", "nowhere/page.html: cannot be written: No such fi"),
-        ("report one.db --format gif", "gif"),
-        ("study watch none.db --port 0", "there is no such store"),
-        ("study watch empty.db --port 0", "holds no study yet"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(
-    words: str,
-    message: str,
-    store: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Store.create(Path("empty.db")).close()
-    Path("text.db").write_text("no store")
-    shutil.copy(store, "one.db")
-    assert execute(words.split()) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("harmonium: ")
-    assert said.err.count("\n") == 1
-    assert message in said.err
 
 
 def test_watching_ends_with_ctrl_c(tmp_path: Path) -> None:

@@ -2,16 +2,21 @@
 
 import json
 import re
+import shutil
 import signal
-import subprocess
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.commands import COMMAND, assert_refused, call, call_here, running, watch_terminal
+from harmonium.cli import execute
+from tests.cli.commands import FullDisk, call_here, running, watch_terminal
+from tests.cli.studies import BROKEN
+from tests.problems.formats import ASSETS
 
 QUICK = ("onemax:length=20", "--model", "umda", "--population", "100")
+MODEL = ("--model", "umda", "--population", "40", "--json")
 
 
 def solve(*arguments: str) -> list[dict[str, Any]]:
@@ -24,25 +29,12 @@ def test_json_has_one_object_a_run_with_every_field() -> None:
     runs = solve("nk:length=12,k=2,instance=3", "--population", "200", "--runs", "2", "--seed", "7")
     assert [run["seed"] for run in runs] == [7, 8]
     run = runs[0]
-    assert list(run) == [
-        *(
-            "x",
-            "fun",
-            "noisy",
-            "fun_error",
-            "solutions",
-            "success",
-            "message",
-            "stopped_by",
-            "problem",
-            "algorithm",
-            "label",
-            "seed",
-        ),
-        *("minimized", "solved", "optimum", "evaluations", "calls", "unique_evaluations"),
-        *("best_found_at", "best_found_by", "generations", "failures", "repairs", "cpu_seconds"),
-        *("seconds", "learned"),
-    ]
+    names = (
+        "x fun noisy fun_error solutions success message stopped_by problem algorithm label seed "
+        "minimized solved optimum evaluations calls unique_evaluations best_found_at best_found_by "
+        "generations failures repairs cpu_seconds seconds learned"
+    )
+    assert list(run) == names.split()
     assert run["problem"] == "nk:length=12,k=2,instance=3"
     assert run["algorithm"] == "eda:model=rbm,population=200,replacement=rtr"
     assert (run["label"], run["best_found_by"]) == ("rbm", 200)
@@ -101,100 +93,18 @@ def test_settings_of_the_eda_are_taken_from_the_command_line() -> None:
     assert "pairing=parent-offspring" in run["algorithm"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("", "no problem is given; see `harmonium list problems`"),
-        ("sphere:length=3", "unknown problem 'sphere'; known: onemax, trap, nk, hiff"),
-        ("onemax", "onemax: length is missing; write onemax:length=…"),
-        ("onemax:size=3", "onemax: unknown field 'size'; known: length"),
-        ("onemax:length=three", "length is 'three'; expected an integer ≥ 1"),
-        ("onemax:length", "'length' is not a setting; write field=value"),
-        ("trap:length=61,order=5", "length is 61; expected a multiple of order=5"),
-        ("trap:length=60,order=1", "order is 1; expected an integer ≥ 2"),
-        ("nk:length=5,k=5", "k is 5; expected less than length=5"),
-        ("hiff:length=48", "length is 48; expected a power of 2"),
-        ("onemax:length=9 --model cnn", "unknown model 'cnn'; known: rbm, rbm-paper, boa"),
-        ("onemax:length=9 --model rbm:depth=3", "rbm: unknown field 'depth'; known: hidden"),
-        ("onemax:length=9 --model boa:max_parents=0", "max_parents is 0; expected"),
-        ("onemax:length=9 --model umda:x=1", "umda: unknown field 'x'; known: none"),
-        ("onemax:length=9 --model rbm --model rbm", "the same algorithm is given twice; --runs"),
-        ("onemax:length=1000000 --model tree --population 16", "out of memory"),
-        ("onemax:length=9 --population 101", "population is 101; expected an even number"),
-        ("onemax:length=9 --population 2", "population is 2; expected an integer ≥ 8"),
-        ("onemax:length=9 --replacement all", "replacement is 'all'; expected one of"),
-        ("onemax:length=9 --algorithm ga", "unknown algorithm 'ga'; known: eda, "),
-        ("onemax:length=9 --algorithm eda", "eda: model is missing; write eda:model=…"),
-        ("onemax:length=9 --algorithm eda:model=cnn", "unknown model 'cnn'; known: rbm"),
-        ("onemax:length=9 --algorithm eda:model=(rbm", "the parentheses in 'model=(rbm' do not"),
-        ("onemax:length=9 --algorithm numpy:sum", "numpy:sum: is not an algorithm; expected a su"),
-        (
-            "onemax:length=9 --algorithm eda:model=rbm --population 40",
-            "--population is for --model; with --algorithm write it as a setting, such as",
-        ),
-        ("onemax:length=9 --seed one", "Invalid value for '--seed'"),
-        ("onemax:length=9 --seed -1", "Invalid value for '--seed'"),
-        ("onemax:length=9 --runs 0", "Invalid value for '--runs'"),
-        ("onemax:length=9 --patience 0", "patience is 0; expected an integer ≥ 1"),
-        ("onemax:length=9 --max-seconds 0", "max_seconds is 0.0; expected a number > 0"),
-        (f"onemax:length=8 --runs {10**12}", "there are 1,000,000,000,000 runs; expected at most"),
-        ("onemax:length=9 --colour", "No such option"),
-        ("onemax:length=9 --report no/where.html", "--report is no/where.html; expected a file"),
-        (
-            "onemax:length=9 --minimize",
-            "--minimize is an option of `harmonium optimize`, which is for custom functions and p",
-        ),
-        ("numpy:sum --length 20", "--length is an option of `harmonium optimize`, which is for"),
-        ("--command x{bits}", "--command is an option of `harmonium optimize`, which is for cus"),
-        ("numpy:sum", "to optimise the function itself, use `harmonium optimize numpy:sum --len"),
-        ("numpy:nothing", "numpy:nothing: numpy has no function or class 'nothing'"),
-    ],
-)
-def test_bad_input_gets_one_clear_line_and_exit_code_2(arguments: str, message: str) -> None:
-    assert_refused(call_here("solve", *arguments.split()), message)
-
-
-def test_a_wrong_optimum_gets_one_clear_line(tmp_path: Path) -> None:
-    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
-    done = call_here("solve", "wrong:Wrong:length=9", "--model", "umda", cwd=tmp_path)
-    assert_refused(done, "exceeds the optimum 1, the largest possible fitness; correct problem.opt")
-
-
 def test_an_error_of_the_problem_keeps_its_traceback(tmp_path: Path) -> None:
-    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
-    done = call("solve", "wrong:Broken:length=9", "--model", "umda", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert re.search(r'wrong.py", line \d+, in __call__', done.stderr)
-    assert done.stderr.endswith("ValueError: no fuel\n")
+    (tmp_path / "broken.py").write_text(BROKEN, "utf-8")
+    with pytest.raises(ValueError, match="no fuel") as caught:
+        call_here("solve", "broken:Broken:length=9", "--model", "umda", cwd=tmp_path)
+    assert Path(caught.traceback[-1].path).name == "broken.py"
 
 
-WRONG = """
-class Wrong:
-    def __init__(self, length):
-        self.length, self.optimum = length, 1.0
-
-    def __call__(self, bits):
-        return bits.sum(axis=1).astype(float)
-
-
-class Broken(Wrong):
-    def __call__(self, bits):
-        raise ValueError("no fuel")
-"""
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_gets_one_line() -> None:
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        done = subprocess.run(
-            [*COMMAND, "solve", *QUICK, "--json"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 2
-    assert done.stderr == "harmonium: cannot write the output: No space left on device\n"
+def test_a_full_disk_gets_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with redirect_stdout(FullDisk()):
+        assert execute(["solve", *QUICK, "--json"]) == 2
+    told = "harmonium: cannot write the output: No space left on device\n"
+    assert capsys.readouterr().err == told
 
 
 def test_an_interrupted_command_keeps_what_is_finished_and_exits_1() -> None:
@@ -220,3 +130,47 @@ def test_a_terminal_sees_a_live_line(tmp_path: Path) -> None:
         r" · mean [\d.]+ · population 2,000",
         shown,
     )
+
+
+def test_a_file_is_solved_by_its_name(tmp_path: Path) -> None:
+    shutil.copy(ASSETS / "small.cnf", tmp_path / "a, b (c.cnf")
+    done = call_here("solve", "a, b (c.cnf", *MODEL, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    run = json.loads(done.stdout)
+    assert (run["fun"], run["optimum"], run["solved"]) == (12, 12, True)
+    assert run["problem"] == "file:path=(a, b \\(c.cnf)"
+    again = call_here("solve", run["problem"], *MODEL, cwd=tmp_path)
+    assert json.loads(again.stdout)["x"] == run["x"]
+
+
+def test_a_file_is_bisected(tmp_path: Path) -> None:
+    shutil.copy(ASSETS / "small.cnf", tmp_path / "x, y.cnf")
+    words = ("bisect", "x, y.cnf", "--model", "umda", "--runs", "2", "--engine", "serial", "--json")
+    done = call_here(*words, cwd=tmp_path)
+    assert done.returncode == 0
+    row = json.loads(done.stdout)
+    assert (row["family"], row["size"]) == ("file:path=(x, y.cnf)", 9)
+
+
+@pytest.mark.parametrize(
+    ("instance", "name", "message"),
+    [
+        ("maxsat:length=20,clauses=80", "a, b.cnf", "20 bits, optimum 80, format cnf"),
+        ("nk:length=10,k=2", "x.nk", "10 bits, optimum 7.66271437421, format nk"),
+        ("ising:side=4", "x.ising", "16 bits, optimum 20, format ising"),
+        ("ising:side=20", "x.ising", "400 bits, optimum unknown, format ising"),
+        ("qubo:length=20", "x.qubo", "20 bits, optimum "),
+        ("knapsack:length=20,constraints=2", "x.mknap", "20 bits, optimum "),
+    ],
+)
+def test_an_instance_is_generated_and_solved(
+    instance: str, name: str, message: str, tmp_path: Path
+) -> None:
+    done = call_here("generate", instance, "-o", name, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{name}: {message}")
+    run = call_here(
+        "solve", name, "--algorithm", "pyramid", "--max-evaluations", "500", "--json", cwd=tmp_path
+    )
+    assert run.returncode == 0
+    assert json.loads(run.stdout)["evaluations"] <= 500

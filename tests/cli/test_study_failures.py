@@ -1,13 +1,25 @@
-"""Studies whose problems raise errors or kill their workers."""
+"""Studies whose problems fail, whose disk is full, or whose scheduler is lost."""
 
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.cli.commands import call, call_here
-from tests.cli.studies import export, read_starts, read_trials
+from harmonium.cli import study
+from harmonium.studies.engines import EngineLost
+from tests.cli.commands import assert_refused, call, call_here
+from tests.cli.studies import (
+    TINY,
+    Small,
+    check_integrity,
+    export,
+    needs_dask,
+    read_starts,
+    read_trials,
+    summarize,
+)
 
 FAULTY = """
 import os
@@ -59,18 +71,6 @@ COMPLAINT = (
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_is_replaced_and_its_trial_run_again(tmp_path: Path) -> None:
-    write_faulty(tmp_path, '(here / "fixed").touch(); os._exit(1)')
-    done = run_faulty(tmp_path, "--workers", "1")
-    assert done.returncode == 0
-    assert "harmonium: " not in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "finished 3 of 3 rows: 3 solved\n" in done.stdout
-    assert count_faults(tmp_path) == 1
-    assert {row["status"] for row in read_trials(tmp_path / "faulty.db").values()} == {"done"}
-
-
-@pytest.mark.slow
 def test_a_trial_that_always_kills_its_worker_fails_and_the_study_goes_on(tmp_path: Path) -> None:
     write_faulty(tmp_path, "os._exit(7)")
     store = tmp_path / "faulty.db"
@@ -118,3 +118,55 @@ def test_a_problem_that_raises_fails_and_the_study_goes_on(tmp_path: Path) -> No
     (failed,) = [row for row in export(tmp_path / "faulty.db") if row["status"] == "failed"]
     assert failed["error"].rstrip().endswith("ValueError: out of [bold]fuel")
     assert failed["evaluations"] is None
+
+
+@pytest.mark.slow
+@needs_dask
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("tcp://127.0.0.1:1", "no Dask scheduler answers at tcp://127.0.0.1:1: "),
+        ("nowhere", "scheduler is 'nowhere'; expected tcp://host:port"),
+    ],
+)
+def test_a_scheduler_that_does_not_answer_gets_one_line(
+    address: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY, encoding="utf-8")
+    assert_refused(call("study", "run", "tiny.toml", "--scheduler", address, cwd=tmp_path), message)
+
+
+@pytest.mark.slow
+def test_a_full_disk_gets_one_line_and_loses_nothing(small: Small, tmp_path: Path) -> None:
+    store = tmp_path / "small.db"
+    run = ("study", "run", str(small.file), "--store", str(store))
+    cramped = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (120_000, r.RLIM_INFINITY)); "
+    before: dict[str, dict[str, Any]] = {}
+    for engine in ("processes --workers 1", "serial"):
+        done = call(*run, "--engine", *engine.split(), before=cramped)
+        assert (done.returncode, done.stdout) == (2, "")
+        *told, last = done.stderr.splitlines()
+        assert re.match(r"harmonium: .*small\.db: .*what is stored is safe.*disk", last)
+        assert not any("harmonium" in line or "Traceback" in line for line in told)
+        assert check_integrity(store) == "ok"
+        after = read_trials(store)
+        assert len(after) > len(before)
+        assert {key: after[key] for key in before} == before
+        before = after
+    assert call_here(*run, "--engine", "serial").returncode == 0
+    after = read_trials(store)
+    assert {key: after[key] for key in before} == before
+    assert summarize(store) == small.summary
+
+
+def test_a_lost_scheduler_has_an_exit_code_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(*_: object, **__: object) -> None:
+        raise EngineLost("the Dask scheduler is gone")
+
+    monkeypatch.setattr(study, "drive", lose)
+    (tmp_path / "tiny.toml").write_text(TINY, encoding="utf-8")
+    done = call_here("study", "run", "tiny.toml", cwd=tmp_path)
+    told = "harmonium: the Dask scheduler is gone\n"
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", told)

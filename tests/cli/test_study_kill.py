@@ -8,14 +8,13 @@ import random
 import re
 import shlex
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.commands import call, call_here, running, wait_until
+from tests.cli.commands import call, call_here, find_group, running, wait_until
 from tests.cli.studies import (
     check_integrity,
     hold,
@@ -43,19 +42,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]
     assert done.returncode == 0, done.stderr
     assert len(read_diary(folder)) == len(read_trials(store))
     return summarize(store)
-
-
-def find_group(group: int) -> list[int]:
-    """Return the processes of a group that run, be their parent alive or not."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state, _, pgrp = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
-        except (OSError, ValueError):  # it has ended meanwhile
-            continue
-        if int(pgrp) == group and state != "Z":
-            found.append(int(folder.name))
-    return found
 
 
 def test_kills_of_the_driver_change_nothing(
@@ -98,28 +84,18 @@ def test_kills_of_the_driver_change_nothing(
     assert check_integrity(store) == "ok"
 
 
-def interrupt(process: "subprocess.Popen[str]", whom: str) -> None:
-    if whom == "group":
-        os.killpg(process.pid, signal.SIGINT)
-    else:
-        process.send_signal(signal.SIGINT)
-
-
-@pytest.mark.parametrize(
-    ("engine", "whom"),
-    [
-        ("processes --workers 2", "process"),
-        ("processes --workers 2", "group"),
-    ],
-)
+@pytest.mark.parametrize("whom", ["process", "group"])
 def test_an_interrupt_finishes_what_is_running_and_says_how_to_continue(
-    engine: str, whom: str, undisturbed: list[dict[str, Any]], tmp_path: Path
+    whom: str, undisturbed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     file, store = write_slow(tmp_path), tmp_path / "slow.db"
-    run = ("study", "run", file.name, "--store", store.name, "--engine", *engine.split())
+    run = ("study", "run", file.name, "--store", store.name, "--workers", "2")
     with running(tmp_path, *run) as process:
         wait_until(lambda: len(read_trials(store)) >= 3, "three trials are stored")
-        interrupt(process, whom)
+        if whom == "group":
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.send_signal(signal.SIGINT)
         shown, errors = process.communicate(timeout=120)
         wait_until(lambda: not find_group(process.pid), "its workers end")
     assert (process.returncode, shown) == (1, "")
@@ -137,7 +113,7 @@ def test_an_interrupt_finishes_what_is_running_and_says_how_to_continue(
     assert status.startswith(f"slow: seed 1, {told[2]}; {told[1]} trials stored\n")
     assert "running" not in status
     command = shlex.split(told[3])
-    assert {*run} - {"--engine", "processes"} <= {*command}  # the default engine is not named
+    assert {*run} <= {*command}
     if whom == "process":
         done = call_here(*command, cwd=tmp_path)
     else:  # in series, which is cheaper and comes to the same

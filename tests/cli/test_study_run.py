@@ -1,5 +1,6 @@
-"""`harmonium study run` and `status`: tables, engines and running studies."""
+"""`harmonium study run`, `status` and `export`: tables, engines and running studies."""
 
+import csv
 import re
 import shutil
 import socket
@@ -56,6 +57,31 @@ def test_status_shows_the_tables_of_a_store(small: Small) -> None:
     count = len(read_trials(small.store))
     assert head == f"small: seed 1, finished 8 of 8 rows: 8 solved; {count} trials stored"
     assert rest == small.done.stdout.partition("\n")[2]
+
+
+def test_exports_are_csv_or_json(small: Small, tmp_path: Path) -> None:
+    trials = export(small.store)
+    assert [row["key"] for row in trials] == list(read_trials(small.store))
+    file = tmp_path / "trials.csv"
+    done = call_here("study", "export", str(small.store), "-o", str(file))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with file.open(encoding="utf-8", newline="") as lines:
+        texts = list(csv.DictReader(lines))
+    assert list(texts[0]) == list(trials[0])
+    assert [row["key"] for row in texts] == [row["key"] for row in trials]
+    done = call_here("study", "export", str(small.store), "--what", "summary")
+    assert len(done.stdout.splitlines()) == 1 + len(small.summary)
+    cases = export(small.store, "--what", "cases")
+    assert [(row["size"], row["instance"]) for row in cases if row["family"] == "nk:k=2"] == [
+        *((8, 0), (8, 1), (10, 0), (10, 1))
+    ]
+    traces = export(small.store, "--what", "traces")
+    last = {row["key"]: (row["evaluations"], row["best"]) for row in traces}
+    assert last == {row["key"]: (row["evaluations"], row["fun"]) for row in trials}
+    laws = export(small.store, "--what", "scaling")
+    papers = {(row["family"], row["name"], row["metric"]): row["paper_exponent"] for row in laws}
+    assert papers["onemax", "boa", "evaluations"] == 1.3
+    assert papers["onemax", "umda", "evaluations"] is None
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 import typer
 from rich.table import Table
 
+from harmonium.cli.options import check_file
 from harmonium.cli.terminal import output, plain_errors
 from harmonium.environment import describe_environment
 from harmonium.generate import GENERATORS, write_instance
@@ -143,8 +144,7 @@ def generate(
             "expected an instance and a file, such as maxsat:length=50,clauses=200 -o planted.cnf; "
             f"the names are {', '.join(GENERATORS)}"
         )
-    if path.is_dir() or not path.parent.is_dir():
-        raise SpecError(f"--output is {path}; expected a file in an existing folder")
+    check_file("--output", path)
     with plain_errors():
         problem = write_instance(instance, path)
     goal = "unknown" if problem.optimum is None else f"{problem.optimum:.12g}"

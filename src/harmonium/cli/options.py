@@ -240,7 +240,14 @@ def select(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 def check_report(path: Path | None) -> None:
     """Raise if a report could not be written, before anything is run."""
-    if path is not None and find_missing("report"):
+    if path is None:
+        return
+    if find_missing("report"):
         raise missing_error("report", "reports")
-    if path is not None and (path.is_dir() or not path.parent.is_dir()):
-        raise SpecError(f"--report is {path}; expected a file in an existing folder")
+    check_file("--report", path)
+
+
+def check_file(option: str, path: Path) -> None:
+    """Raise if there is no folder for a file that an option names."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise SpecError(f"{option} is {path}; expected a file in an existing folder")

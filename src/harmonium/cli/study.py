@@ -256,6 +256,7 @@ def report(
 
     check_store(store)
     path = out or Path(store.with_suffix(".html").name)
+    o.check_file("--output", path)
     file = path.absolute()  # runs that are repeated may change the folder
     try:
         written = write_report(store, path, figures, form)
