@@ -41,14 +41,10 @@ def test_every_number_is_the_one_that_python_reads(words: list[str]) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_end_in_any_way(end: str) -> None:
-    text = end.join(["c comment 7", "1 2", "", "# 8", "  3 4", "c"])
+    text = end.join(["c comment 7", "1 2", "", "# 8", "  3 4", "c", "% the end", "0"])
     assert read(text, width=2) == [1, 2, 3, 4]
     with pytest.raises(SpecError, match=r"^x\.txt, line 5: x is not a number; expected numbers$"):
         read(text.replace("3", "x"))
-
-
-def test_a_percent_sign_ends_the_file() -> None:
-    assert read("1 2\n%\n0\n") == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -267,55 +263,30 @@ def test_a_weighted_partial_formula(tmp_path: Path, form: str) -> None:
         assert value == soft - broken * (total + 1)
 
 
-def draw_matrix(seed: int, length: int) -> tuple[list[str], np.ndarray[Any, np.dtype[np.float64]]]:
-    """Return lines of one triangle, and the whole symmetric matrix."""
-    rng = np.random.default_rng(seed)
-    matrix = np.zeros((length, length))
-    lines = []
-    for one in range(length):
-        for other in range(one, length):
-            if rng.random() < 0.4:
-                weight = round(float(rng.normal()), 6)
-                pair = (one + 1, other + 1) if rng.random() < 0.5 else (other + 1, one + 1)
-                lines.append(f"{pair[0]} {pair[1]} {weight!r}")
-                matrix[one, other] = matrix[other, one] = weight
-    return lines, matrix
-
-
-@pytest.mark.parametrize(("suffix", "sign"), [("qubo", 1), ("sparse", -1), ("bq", -1)])
-def test_a_qubo_has_the_energies_of_dimod(tmp_path: Path, suffix: str, sign: int) -> None:
-    lines, matrix = draw_matrix(1, 15)
-    problem = write(tmp_path, f"x.{suffix}", [f"15 {len(lines)}", *lines])
-    model = dimod.BinaryQuadraticModel(matrix, "BINARY")  # x'Qx, both triangles
+@pytest.mark.parametrize(
+    ("name", "scale", "spins"),
+    [("x.qubo", 1, False), ("x.bq", -1, False), ("x.ising", -1, True), ("x.mc", 0.5, True)],
+)
+def test_weighted_pairs_have_the_energies_of_dimod(
+    tmp_path: Path, name: str, scale: float, spins: bool
+) -> None:
+    rng = np.random.default_rng(1)
+    upper = np.triu(rng.normal(size=(15, 15)).round(6) * (rng.random((15, 15)) < 0.4))
+    if name == "x.mc":
+        np.fill_diagonal(upper, 0)
+    entries = [(i, j, upper[i, j]) for i, j in np.argwhere(upper)]
+    lines = [f"{j + 1} {i + 1} {float(weight)!r}" for i, j, weight in entries]
+    problem = write(tmp_path, name, [f"15 {len(lines)}", *lines])
+    linear = {i: scale * upper[i, i] for i in range(15)}
+    double = 1 if spins else 2  # an entry beside the diagonal of a QUBO stands for two
+    pairs = {(i, j): scale * double * weight for i, j, weight in entries if i != j}
+    model = dimod.BinaryQuadraticModel(linear, pairs, 0.0, "SPIN" if spins else "BINARY")
     rows = random_rows(100, 15, seed=2)
-    np.testing.assert_allclose(problem(rows), sign * model.energies(rows), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("header", [True, False])
-def test_an_ising_model_has_the_energies_of_dimod(tmp_path: Path, header: bool) -> None:
-    lines, matrix = draw_matrix(3, 15)
-    triples = [line.split() for line in lines]
-    plain = [f"{int(one) - 1} {int(other) - 1} {weight}" for one, other, weight in triples]
-    problem = write(tmp_path, "x.ising", [f"15 {len(lines)}", *lines] if header else plain)
-    pairs = {(i, j): -matrix[i, j] for i in range(15) for j in range(i + 1, 15)}
-    model = dimod.BinaryQuadraticModel({i: -matrix[i, i] for i in range(15)}, pairs, 0.0, "SPIN")
-    rows = random_rows(100, problem.length, seed=4)
-    spins = 2 * rows.astype(np.int8) - 1
-    energies = model.energies((spins, range(15)))
-    np.testing.assert_allclose(problem(rows), -energies, rtol=0, atol=1e-12)
-
-
-def test_a_cut_has_the_energies_of_dimod(tmp_path: Path) -> None:
-    lines, matrix = draw_matrix(5, 20)
-    edges = [line for line in lines if line.split()[0] != line.split()[1]]
-    problem = write(tmp_path, "x.mc", [f"20 {len(edges)}", *edges])
-    np.fill_diagonal(matrix, 0)
-    pairs = {(i, j): matrix[i, j] / 2 for i in range(20) for j in range(i + 1, 20)}
-    model = dimod.BinaryQuadraticModel({}, pairs, -matrix.sum() / 4, "SPIN")
-    model.add_linear_from((node, 0.0) for node in range(20))
-    rows = random_rows(100, 20, seed=6)
-    energies = model.energies((2 * rows.astype(np.int8) - 1, range(20)))
-    np.testing.assert_allclose(problem(rows), -energies, rtol=0, atol=1e-12)
+    energies = model.energies((2 * rows.astype(np.int8) - 1 if spins else rows, range(15)))
+    if name == "x.mc":  # an edge that is cut has s·s = -1
+        energies = upper.sum() / 2 - energies
+    sign = -1 if name == "x.ising" else 1
+    np.testing.assert_allclose(problem(rows), sign * energies, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -359,20 +330,15 @@ def test_a_penalty_leaves_the_feasible_rows_best_and_repair_makes_them(name: str
     np.testing.assert_array_equal(penalty.repair(rows), rows)
 
 
-def test_a_knapsack_by_hand(tmp_path: Path) -> None:
-    """Items of value 10, 7 and weight 5, 4 in a knapsack for 6."""
+def test_knapsacks_and_covers_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "x.kp"
-    path.write_text("2 6\n10 5\n7 4\n", "utf-8")
-    rows = every_row(2)
+    path.write_text("2 6\n10 5\n7 4\n", "utf-8")  # values 10 and 7, weights 5 and 4, for 6
     # Both are too heavy; the second is worth less for its weight and is the one to remove.
-    assert load(path, infeasible="penalty")(rows).tolist() == [0, 7, 10, 17 - 2 * 7]
-    assert load(path).repair(rows).tolist() == [[1, 0], [0, 1], [1, 0], [1, 0]]
-
-
-def test_a_cover_by_hand() -> None:
-    problem = load(ASSETS / "small.scp", infeasible="penalty")
+    assert load(path, infeasible="penalty")(every_row(2)).tolist() == [0, 7, 10, 17 - 2 * 7]
+    assert load(path).repair(every_row(2)).tolist() == [[1, 0], [0, 1], [1, 0], [1, 0]]
     # Columns 1 and 2 cover rows 1, 2 and 4; row 3 can be covered for 1, which costs 1 + 2 then.
-    assert problem([[1, 1, 0, 0, 0]]).tolist() == [-(2 + 3) - (1 + 2)]
+    cover = load(ASSETS / "small.scp", infeasible="penalty")
+    assert cover([[1, 1, 0, 0, 0]]).tolist() == [-(2 + 3) - (1 + 2)]
     assert load(ASSETS / "small.scp").repair(every_row(5)[:1]).tolist() == [[1, 0, 1, 0, 0]]
 
 
