@@ -4,7 +4,7 @@ import pytest
 
 import harmonium as hm
 
-LENGTH = 20_000_000
+LENGTH = 5_000_000
 """So many bits that a matrix of all pairs is larger than any address space."""
 
 
@@ -12,7 +12,7 @@ def test_too_many_bits_are_refused_in_one_line() -> None:
     with pytest.raises(MemoryError) as caught:
         hm.maximize(sum, LENGTH, seed=1)
     assert str(caught.value) == (
-        "20,000,000 bits are too many for structure in this memory; the model umda needs far "
+        "5,000,000 bits are too many for structure in this memory; the model umda needs far "
         "less, or choose a smaller space"
     )
 

@@ -139,6 +139,8 @@ def test_every_reason_ends_a_run(reason: Reason) -> None:
 @pytest.fixture
 def ticks(monkeypatch: pytest.MonkeyPatch) -> "count[int]":
     """Let one CPU second pass from one look at a clock to the next."""
+    for algorithm in ALGORITHMS:  # kernels are compiled before
+        hm.run(SpyProblem(LENGTH), algorithm, stop=Stop(max_evaluations=100), seed=1)
     seconds: count[int] = count()
     walls: count[int] = count()
     fake = SimpleNamespace(process_time=lambda: next(seconds), perf_counter=lambda: next(walls))

@@ -333,7 +333,8 @@ class Runner:
             self.record.last_improved_generation = status.generation
         reason = self._check_stop(status)
         if self.log is not None and (improved or status.generation is not None):
-            self._write_log(self._make_row(status))
+            line = {"seed": self.seed, "seconds": round(self.seconds, 6)}
+            self.logged = self.log(line | vars(self._make_row(status)))
         if self.record.trace.wants(self.steps):
             self.record.trace.add(self._make_row(status))
         self.steps += 1
@@ -390,11 +391,6 @@ class Runner:
         if not self.complete or last < 0 or rows[-1].step == last:
             return tuple(rows)
         return (*rows, replace(self._make_row(status), step=last))
-
-    def _write_log(self, row: Step) -> None:
-        if self.log is not None:
-            line = {"seed": self.seed, "seconds": round(self.seconds, 6), **vars(row)}
-            self.logged = self.log(line)
 
     def _save_checkpoint(self, reason: Reason | None) -> None:
         """Save, then wait long enough that saving takes its share of the time at most."""
