@@ -29,7 +29,7 @@ EXECUTABLE = [ROOT / "README.md", *(page for page in DOCS if is_executable(page)
 # about reports run the same study, which is then run once.
 TOGETHER = [
     ["README", "report"],
-    ["performance", "practice", "results", "structure"],
+    ["practice", "results", "structure"],
     ["algorithms", "models"],
 ]
 WITH_STUDIES = [
