@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harmonium.analysis.findings import MIN_PAIRS, Comparison, Row, compare_rows
+from harmonium.analysis.findings import MIN_PAIRS, Row, compare_rows
 from harmonium.analysis.statistics import (
     MAX_EXACT_PAIRS,
     Values,
@@ -115,29 +115,30 @@ def test_a_comparison_of_two_rows() -> None:
     second = TEN + np.array([-1.0, 0.0, *np.arange(1.0, 9.0)])
     comparisons = compare_rows(make_pair(TEN, second))
     assert [one.cost for one in comparisons] == ["evaluations", "cpu_total"]
-    one = comparisons[0]
     # Differences 0 (left out), +1 and -1 … -8: the rank of +1 is 1.5, of 45 in all.
     p = count_by_hand([1, -1, -2, -3, -4, -5, -6, -7, -8])
-    assert one == Comparison(
-        family="f",
-        size=20,
-        population=None,
-        cost="evaluations",
-        name="one",
-        other="two",
-        unit="run",
-        pairs=10,
-        mean=14.5,
-        other_mean=18.0,
-        wins=8,
-        ties=1,
-        a12=float(stats.mannwhitneyu(second, TEN).statistic / 100),
-        p=p,
-        p_holm=p,
-        lower="one",
-    )
-    assert one.clear
-    assert one.better == "one"
+    rows = list(list_comparisons(comparisons))
+    assert rows[0] == {
+        "family": "f",
+        "size": 20,
+        "population": None,
+        "cost": "evaluations",
+        "name": "one",
+        "other": "two",
+        "mean": 14.5,
+        "other_mean": 18.0,
+        "unit": "run",
+        "pairs": 10,
+        "wins": 8,
+        "ties": 1,
+        "a12": float(stats.mannwhitneyu(second, TEN).statistic / 100),
+        "p": p,
+        "p_holm": p,
+        "clear": True,
+        "better": "one",
+    }
+    assert_same(to_csv(rows), rows)
+    assert to_json(rows) == rows
 
 
 def test_comparisons_are_corrected_over_a_family_and_cost() -> None:
@@ -178,28 +179,3 @@ def test_runs_are_compared_by_what_they_are_expected_to_cost() -> None:
         assert (one.cost, one.population) == ("expected_evaluations", given_population)
         assert (one.mean, one.other_mean) == (11.0, 20.0)
         assert (one.wins, one.a12, one.lower) == (2, 0.5, "two")
-
-
-def test_comparisons_are_flat_rows_and_survive() -> None:
-    rows = list(list_comparisons(compare_rows(make_pair(TEN, TEN + 1))))
-    assert rows[0] == {
-        "family": "f",
-        "size": 20,
-        "population": None,
-        "cost": "evaluations",
-        "name": "one",
-        "other": "two",
-        "mean": 14.5,
-        "other_mean": 15.5,
-        "unit": "run",
-        "pairs": 10,
-        "wins": 10,
-        "ties": 0,
-        "a12": 0.595,
-        "p": 2 / 2**10,
-        "p_holm": 2 / 2**10,
-        "clear": True,
-        "better": "one",
-    }
-    assert_same(to_csv(rows), rows)
-    assert to_json(rows) == rows

@@ -11,7 +11,7 @@ from harmonium.analysis.statistics import METRICS
 from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.specs import importable
 from harmonium.studies.driver import read_walks
-from harmonium.studies.plans import Bisect, Case, Grid, Runs, Walk
+from harmonium.studies.plans import Bisect, Case, Grid, Runs
 from harmonium.studies.store import Store
 from harmonium.studies.study import parse_algorithm
 from harmonium.studies.summary import list_cases, list_table, summarize
@@ -28,6 +28,7 @@ from tests.studies.made import (
     make_trial,
 )
 from tests.studies.reading import AWKWARD, assert_same, read_table, to_csv, to_json
+from tests.studies.worlds import walk
 
 
 def list_all(path: Path, cases: list[Case], *outcomes: Outcome) -> list[dict[str, Any]]:
@@ -120,17 +121,13 @@ def test_the_problems_of_trials_can_be_made_again(tmp_path: Path) -> None:
 
 def make_rows() -> list[Row]:
     """Return a row that is done, one that is running and one that failed."""
-    walks = []
-    for number, outcomes in enumerate(
-        [[make_outcome(evaluations=100), make_outcome(evaluations=300)], [], [make_failure()]]
-    ):
-        case = make_case(
-            Bisect(start=8), problem=OneMax(20 + number), runs=2, family="own,problem:“x”"
-        )
-        known = dict(zip((trial.key for trial in case.trials(8)), outcomes, strict=False))
-        walks.append(Walk(case, known))
-        walks[-1].advance()
-    return summarize(walks)
+    good = [make_outcome(evaluations=100), make_outcome(evaluations=300)]
+    known: list[list[Outcome]] = [good, [], [make_failure()]]
+    cases = [
+        make_case(Bisect(start=8), problem=OneMax(20 + number), runs=2, family="own,problem:“x”")
+        for number in range(3)
+    ]
+    return summarize([walk(case, {8: one}) for case, one in zip(cases, known, strict=True)])
 
 
 def test_a_row_is_flat_with_means_beside_their_intervals() -> None:
@@ -197,18 +194,6 @@ def test_a_law_is_a_flat_row_and_survives() -> None:
     assert [row["exponent_low"] for row in list_laws(few)] == [None] * len(few)
 
 
-def walk(case: Case, *attempts: tuple[int | None, list[Outcome]]) -> Walk:
-    """Return the walk of a case with these outcomes at these populations."""
-    known = {
-        trial.key: outcome
-        for population, outcomes in attempts
-        for trial, outcome in zip(case.trials(population), outcomes, strict=False)
-    }
-    made = Walk(case, known)
-    made.advance()
-    return made
-
-
 def test_a_case_has_its_population_and_bounds() -> None:
     good, bad = make_outcome(evaluations=50, cpu=2.0), make_outcome(False)
     plan = Bisect(start=8, tolerance=0.3, max_population=16)
@@ -216,14 +201,14 @@ def test_a_case_has_its_population_and_bounds() -> None:
     rows = list(
         list_cases(
             [
-                walk(case, (8, [bad]), (16, [good, good]), (12, [good, good])),
-                walk(case, (8, [bad]), (16, [good, good])),
-                walk(case, (8, [bad])),
-                walk(case, (8, [good, bad]), (16, [bad])),
-                walk(case, (8, [good, good])),
-                walk(case),
-                walk(case, (8, [bad]), (16, [make_failure()])),
-                walk(make_case(Grid([20]), runs=2), (20, [good, bad])),
+                walk(case, {8: [bad], 16: [good, good], 12: [good, good]}),
+                walk(case, {8: [bad], 16: [good, good]}),
+                walk(case, {8: [bad]}),
+                walk(case, {8: [good, bad], 16: [bad]}),
+                walk(case, {8: [good, good]}),
+                walk(case, {}),
+                walk(case, {8: [bad], 16: [make_failure()]}),
+                walk(make_case(Grid([20]), runs=2), {20: [good, bad]}),
             ]
         )
     )
@@ -269,7 +254,7 @@ def test_an_algorithm_without_a_population_has_empty_columns(tmp_path: Path) -> 
         algorithm = parse_algorithm(f"{name}:OnePlusOne:rate=2")
     case = make_case(Runs(), algorithm=algorithm, name="ea", runs=2)
     (trial,) = list_all(tmp_path / "study.db", [case], make_outcome())
-    (row,) = list_cases([walk(case, (None, [make_outcome(generations=None)] * 2))])
+    (row,) = list_cases([walk(case, {None: [make_outcome(generations=None)] * 2})])
     for plain in (trial, row):
         assert plain["algorithm"] == f"{name}:OnePlusOne:rate=2.0"
         columns = ("model", "population", "replacement", "tournament", "pairing")
@@ -286,7 +271,7 @@ def test_rows_of_runs_have_the_population_that_is_set(
     algorithm: Algorithm, population: int | None, tmp_path: Path
 ) -> None:
     case = make_case(Runs(), algorithm=algorithm, runs=2)
-    walks = [walk(case, (None, [make_outcome(), make_outcome(False, evaluations=300)]))]
+    walks = [walk(case, {None: [make_outcome(), make_outcome(False, evaluations=300)]})]
     (row,) = list_rows(summarize(walks))
     (plain,) = list_cases(walks)
     (trial,) = list_all(tmp_path / "study.db", [case], make_outcome())

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from harmonium import BOA, EDA, MODELS, NK, RBM, UMDA, OneMax, Stop, Trap
+from harmonium import BOA, EDA, MODELS, RBM, UMDA, OneMax, Stop
 from harmonium.specs import SpecError, to_json
 from harmonium.studies.plans import Bisect, Grid, Runs, Walk
 from harmonium.studies.study import Study, load_study, parse_study
@@ -13,67 +13,9 @@ from tests.studies.made import OWN_ONEMAX
 TOP = 'name = "s"\nmodels = ["umda"]\n'
 ONEMAX = '[[problems]]\nproblem = "onemax"\nsizes = [20]\n'
 
-WHOLE = """
-name = "whole"
-description = "Of everything one"
-seed = 7
-replacement = "worst"
-models = ["umda", {model = "rbm:hidden=n/2", name = "half", tournament = 4, replacement = "rtr"}]
-
-[[problems]]
-problem = "trap:order=5"
-sizes = [10, 20]
-runs = 4
-
-[[problems]]
-problem = "nk:k=2"
-sizes = [12]
-instances = 2
-runs = 3
-models = ["half"]
-
-[bisect]
-start = 32
-tolerance = 0.25
-max_population = 512
-max_evaluations = 1_000_000
-max_cpu_seconds = 60
-confirm = true
-
-[stop]
-max_generations = 50
-"""
-
 
 def read(text: str) -> Study:
     return parse_study(text, "s.toml", None)
-
-
-def test_a_study_is_its_cases_in_order() -> None:
-    study = read(WHOLE)
-    assert (study.name, study.description, study.seed) == ("whole", "Of everything one", 7)
-    assert (study.text, study.folder) == (WHOLE, Path.cwd())
-    assert [(case.family, case.size, case.name, case.instance) for case in study.cases] == [
-        ("trap:order=5", 10, "umda", None),
-        ("trap:order=5", 10, "half", None),
-        ("trap:order=5", 20, "umda", None),
-        ("trap:order=5", 20, "half", None),
-        ("nk:k=2", 12, "half", 0),
-        ("nk:k=2", 12, "half", 1),
-    ]
-    assert [case.problem for case in study.cases] == [
-        *[to_json(Trap(10, 5))] * 2,
-        *[to_json(Trap(20, 5))] * 2,
-        *[to_json(NK(12, 2, instance=0)), to_json(NK(12, 2, instance=1))],
-    ]
-    assert [(case.seed, case.runs) for case in study.cases] == [(7, 4)] * 4 + [(7, 3)] * 2
-    plan = Bisect(32, 0.25, 512, 1_000_000, 60.0, confirm=True)
-    assert {case.plan for case in study.cases} == {plan}
-    assert {case.stop for case in study.cases} == {to_json(Stop(max_generations=50))}
-    assert study.cases[0].algorithm == to_json(EDA(UMDA(), replacement="worst"))
-    assert study.cases[1].algorithm == to_json(
-        EDA(RBM(hidden="n/2"), tournament=4, replacement="rtr")
-    )
 
 
 def test_a_short_study_has_the_defaults() -> None:

@@ -28,16 +28,11 @@ def test_populations_double_until_all_runs_are_solved_then_the_gap_is_halved() -
     story = tell(Bisect(), solved_from(100))
     assert story.populations == [16, 32, 64, 128, 96, 112, 104]
     assert story.found.ceiling == ""
-    measured = story.found.measured
-    assert measured is not None
-    assert (measured.population, measured.low) == (104, 96)
+    measured, *found = bounds(story.found)
+    assert found == [104, 96]
     assert [size_of(trial) for trial in measured.trials] == [104] * 3
     assert [trial.seed for trial in measured.trials] == [1, 2, 3]
     assert measured.outcomes == tuple(story.seen[-1])
-
-
-def test_an_attempt_knows_the_bounds_so_far() -> None:
-    story = tell(Bisect(), solved_from(100))
     assert [(attempt.low, attempt.high) for attempt in story.attempts] == [
         *[(6, None), (16, None), (32, None), (64, None)],
         *[(64, 128), (96, 128), (96, 112)],
@@ -46,9 +41,8 @@ def test_an_attempt_knows_the_bounds_so_far() -> None:
 
 def test_a_small_tolerance_ends_with_the_smallest_even_population() -> None:
     for threshold in (99, 100):
-        measured = tell(Bisect(tolerance=1e-6), solved_from(threshold)).found.measured
-        assert measured is not None
-        assert (measured.population, measured.low) == (100, 98)
+        found = tell(Bisect(tolerance=1e-6), solved_from(threshold)).found
+        assert bounds(found)[1:] == (100, 98)
 
 
 def test_a_population_is_given_up_at_its_first_run_that_is_not_solved() -> None:
@@ -66,17 +60,15 @@ def test_no_population_is_smaller_than_the_smallest(tournament: int, smallest: i
     plan = Bisect(start=64, tolerance=1e-6)
     story = tell(plan, solved_from(0), make_case(plan, algorithm=eda))
     assert min(story.populations) == smallest
-    measured = story.found.measured
-    assert measured is not None
-    assert (measured.population, measured.low, measured.bounded) == (smallest, smallest - 2, False)
+    measured, *found = bounds(story.found)
+    assert (*found, measured.bounded) == (smallest, smallest - 2, False)
 
 
 def test_a_start_that_suffices_is_bisected_down_to_the_first_population_that_fails() -> None:
     story = tell(Bisect(start=200), solved_from(60))
     assert story.populations == [200, 102, 54, 78, 66, 60]
-    measured = story.found.measured
-    assert measured is not None
-    assert (measured.population, measured.low, measured.bounded) == (60, 54, True)
+    measured, *found = bounds(story.found)
+    assert (*found, measured.bounded) == (60, 54, True)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +94,7 @@ def test_a_bisection_that_is_none_is_refused(settings: dict[str, Any], message: 
 
 @pytest.mark.parametrize(("first", "found"), [(16, 60), (200, 224)])
 def test_where_more_is_not_always_better_the_start_decides(first: int, found: int) -> None:
-    measured = tell(Bisect(start=first), TWICE).found.measured
-    assert measured is not None
-    assert measured.population == found
+    assert bounds(tell(Bisect(start=first), TWICE).found)[1] == found
 
 
 def test_to_confirm_populations_double_until_two_in_a_row_suffice() -> None:
@@ -116,9 +106,8 @@ def test_to_confirm_populations_double_until_two_in_a_row_suffice() -> None:
         *[(128, 256), (192, 256), (192, 224)],
     ]
     assert story.found.ceiling == ""
-    measured = story.found.measured
-    assert measured is not None
-    assert (measured.population, measured.low, measured.bounded) == (224, 208, True)
+    measured, *found = bounds(story.found)
+    assert (*found, measured.bounded) == (224, 208, True)
     assert measured.outcomes == tuple(story.seen[7])
 
 
@@ -256,25 +245,15 @@ def test_what_is_found_suffices_and_hardly_less_would(
     assert all(outcome.solved for outcome in measured.outcomes)
 
 
-def test_a_given_population_is_measured_whether_solved_or_not() -> None:
-    def world(trial: Trial) -> Outcome:
-        return make_outcome(trial.seed == 3)
-
-    story = tell(Grid([50]), world)
+def test_a_given_population_is_measured_solved_or_not_until_a_run_fails() -> None:
+    story = tell(Grid([50]), lambda trial: make_outcome(trial.seed == 3))
     assert story.populations == [50]
-    measured = story.found.measured
-    assert measured is not None
-    assert (measured.population, measured.low) == (50, 50)
+    measured, *found = bounds(story.found)
+    assert found == [50, 50]
     assert [outcome.solved for outcome in measured.outcomes] == [False, False, True]
-
-
-def test_a_run_that_fails_ends_a_given_population() -> None:
-    def world(trial: Trial) -> Outcome:
-        return make_failure() if trial.seed == 2 else make_outcome()
-
-    story = tell(Grid([50]), world)
-    assert len(story.seen[0]) == 2
-    assert story.found == Found(None)
+    failed = tell(Grid([50]), lambda trial: make_failure() if trial.seed == 2 else make_outcome())
+    assert len(failed.seen[0]) == 2
+    assert failed.found == Found(None)
 
 
 def test_runs_measure_the_algorithm_as_it_is_solved_or_not() -> None:

@@ -141,8 +141,7 @@ def run_ea(engine: str, folder: Path, name: str) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["processes", "dask"])
 def test_a_custom_algorithm_gives_the_same_on_every_engine(engine: str, tmp_path: Path) -> None:
-    if engine == "dask":
-        pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     name = write_module(tmp_path, ONE_PLUS_ONE)
     assert run_ea(engine, tmp_path, name) == run_ea("serial", tmp_path, name)
 

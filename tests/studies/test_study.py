@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harmonium import BOA, EDA, RBM, UMDA, Stop
+from harmonium import BOA, EDA, NK, RBM, UMDA, Stop, Trap
 from harmonium.specs import SpecError, find_object, importable, to_json
 from harmonium.studies import Bisect, Family, Grid, Runs, Study, parse_study
 from harmonium.studies.study import parse_algorithm
@@ -18,6 +18,7 @@ TOML = """
 name = "twins"
 description = "Of everything one"
 seed = 7
+replacement = "worst"
 models = ["umda", {model = "rbm:hidden=n/2", name = "half", tournament = 4, replacement = "rtr"}]
 algorithms = [{algorithm = "eda:model=boa,population=64", name = "boa"}]
 
@@ -37,6 +38,10 @@ bisect = {start = 8}
 [bisect]
 start = 32
 tolerance = 0.25
+max_population = 512
+max_evaluations = 1_000_000
+max_cpu_seconds = 60
+confirm = true
 
 [stop]
 max_generations = 50
@@ -48,7 +53,7 @@ TWIN = Study(
     description="Of everything one",
     seed=7,
     algorithms={
-        "umda": "umda",
+        "umda": EDA("umda", replacement="worst"),
         "half": EDA(RBM(hidden="n/2"), tournament=4, replacement="rtr"),
         "boa": "eda:model=boa,population=64",
     },
@@ -60,10 +65,10 @@ TWIN = Study(
             instances=2,
             runs=3,
             algorithms=["half"],
-            plan=Bisect(start=8, tolerance=0.25),
+            plan=Bisect(8, 0.25, 512, 1_000_000, 60.0, confirm=True),
         ),
     ],
-    plan=Bisect(start=32, tolerance=0.25),
+    plan=Bisect(32, 0.25, 512, 1_000_000, 60.0, confirm=True),
     stop={"max_generations": 50, "max_cpu_seconds": 60.0},
 )
 
@@ -81,8 +86,31 @@ def test_a_study_and_its_twin_in_toml_are_the_same() -> None:
     assert loaded == TWIN
     assert hash(loaded) == hash(TWIN)
     assert loaded.cases == TWIN.cases
+    assert (loaded.text, loaded.folder) == (TOML, Path.cwd())
     keys = [[trial.key for trial in case.trials(64)] for case in TWIN.cases]
     assert keys == [[trial.key for trial in case.trials(64)] for case in loaded.cases]
+
+
+def test_a_study_is_its_cases_in_order() -> None:
+    trap, nk = "trap:order=5", "nk:k=2"
+    places = [(case.family, case.size, case.name, case.instance) for case in TWIN.cases]
+    names = ("umda", "half", "boa")
+    assert places == [
+        *((trap, size, name, None) for size in (10, 20) for name in names),
+        *((nk, 12, "half", instance) for instance in (0, 1)),
+    ]
+    assert [case.problem for case in TWIN.cases] == [
+        *[to_json(Trap(10, 5))] * 3,
+        *[to_json(Trap(20, 5))] * 3,
+        *[to_json(NK(12, 2, instance=0)), to_json(NK(12, 2, instance=1))],
+    ]
+    assert [(case.seed, case.runs) for case in TWIN.cases] == [(7, 4)] * 6 + [(7, 3)] * 2
+    assert {case.plan for case in TWIN.cases[:6]} == {TWIN.plan}
+    assert {case.plan for case in TWIN.cases[6:]} == {TWIN.families[1].plan}
+    stop = Stop(max_generations=50, max_cpu_seconds=60.0)
+    assert {case.stop for case in TWIN.cases} == {to_json(stop)}
+    half = EDA(RBM(hidden="n/2"), tournament=4, replacement="rtr")
+    assert TWIN.cases[1].algorithm == to_json(half)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +191,6 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "another plan": ({"plan": "runs"}, "plan is 'runs'; expected a Bisect, Grid or Runs"),
     "a seed": ({"seed": -1}, f"seed is -1; expected an integer ≥ 0 and ≤ {2**62:,}"),
-    "a stop": ({"stop": {"generations": 3}}, "stop: unknown field 'generations'; known: "),
     "a size": (
         {"families": [ONEMAX, Family("trap:order=5", sizes=[40, 41])]},
         "families[1].sizes[1]: trap: length is 41; expected a multiple of order=5",
@@ -171,10 +198,6 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a size twice": (
         {"families": [ONEMAX, Family("onemax", sizes=[30, 20])]},
         "families[1].sizes: onemax has size 20 already",
-    ),
-    "a problem": (
-        {"families": [Family("onemx", sizes=[20])]},
-        "families[0].problem: unknown problem 'onemx'; known: ",
     ),
     "a name": (
         {"families": [replace(ONEMAX, algorithms=["rbm"])]},
@@ -192,8 +215,7 @@ def test_a_wrong_study_says_in_one_line_what_is_wrong_and_where(name: str) -> No
     changes, message = WRONG[name]
     with pytest.raises(SpecError) as caught:
         make(**changes)
-    assert str(caught.value).startswith(message)
-    assert message.endswith(": ") or str(caught.value) == message
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(

@@ -1,36 +1,20 @@
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pytest
 
 from harmonium import NK, OneMax
 from harmonium.analysis.findings import Row
 from harmonium.analysis.statistics import METRICS, Estimate, Metric
-from harmonium.studies.plans import Bisect, Case, Grid, Plan, Runs, Walk
+from harmonium.studies.plans import Bisect, Grid, Plan, Runs, Walk
 from harmonium.studies.summary import summarize
-from harmonium.studies.trial import Outcome
 from tests.studies.made import make_case, make_failure, make_outcome
+from tests.studies.worlds import Known, walk
 
 SOLVED = [
     make_outcome(evaluations=100, unique=10, generations=1, cpu=1.0, memory=1000),
     make_outcome(evaluations=200, unique=20, generations=2, cpu=2.0, memory=2000),
     make_outcome(evaluations=600, unique=60, generations=6, cpu=6.0, memory=9000),
 ]
-
-Known = Mapping[Any, Sequence[Outcome]]
-"""Outcomes of the first runs at some populations; at None those of a plan of runs."""
-
-
-def walk(case: Case, known: Known) -> Walk:
-    outcomes = {
-        trial.key: outcome
-        for population, row in known.items()
-        for trial, outcome in zip(case.trials(population), row, strict=False)
-    }
-    made = Walk(case, outcomes)
-    made.advance()
-    return made
 
 
 def walk_instances(plan: Plan, *instances: Known, runs: int = 2) -> list[Walk]:
@@ -81,7 +65,11 @@ def test_a_row_of_one_instance_has_the_means_of_its_runs() -> None:
     )
     assert row.samples["evaluations"].tolist() == [100, 200, 600]
     assert row.brackets.tolist() == [0.25]
-    assert row.bounded is False
+    assert row.bounded is False  # no smaller population was run
+    population = row.estimate("population")
+    assert population is not None
+    assert math.isnan(population.low)
+    assert (population.high, population.known) == (8, False)
 
 
 def test_a_row_has_what_was_measured_at_the_population_found() -> None:
@@ -92,14 +80,6 @@ def test_a_row_has_what_was_measured_at_the_population_found() -> None:
     assert row.samples["evaluations"].tolist() == [600, 200, 100]
     assert row.brackets.tolist() == pytest.approx([1 - 24 / 28])
     assert row.bounded
-
-
-def test_a_population_below_which_none_was_run_has_no_lower_bound() -> None:
-    row = only([walk(make_case(Bisect(start=8)), {8: SOLVED})])
-    estimate = row.estimate("population")
-    assert estimate is not None
-    assert (estimate.mean, estimate.high, estimate.known) == (8, 8, False)
-    assert math.isnan(estimate.low)
 
 
 def test_a_row_of_several_instances_has_the_mean_of_their_means() -> None:
@@ -172,47 +152,43 @@ def test_rows_are_in_the_order_of_their_cases() -> None:
     ]
 
 
-def check_nothing(row: Row) -> None:
+MISSED = [make_outcome(False)]
+
+
+@pytest.mark.parametrize(
+    ("plan", "known", "state", "reason"),
+    [
+        (Bisect(), {16: SOLVED[:1]}, "running", ""),
+        (Bisect(), {16: MISSED}, "running", ""),
+        (Bisect(), {16: [SOLVED[0], make_failure()]}, "failed", "ValueError: broken"),
+        (
+            Bisect(max_population=16),
+            {16: MISSED},
+            *("not solved", "not solved within population 16"),
+        ),
+        (
+            Bisect(start=8, max_population=20, confirm=True),
+            {8: MISSED, 16: SOLVED},
+            *("not solved", "not confirmed within population 20"),
+        ),
+    ],
+    ids=["attempt", "between attempts", "failed", "not solved", "not confirmed"],
+)
+def test_a_row_that_is_not_done_says_why_and_has_nothing(
+    plan: Plan, known: Known, state: str, reason: str
+) -> None:
+    row = only([walk(make_case(plan), known)])
+    assert (row.state, row.reason) == (state, reason)
     assert all(row.estimate(metric) is None for metric in METRICS)
     assert len(row.brackets) == row.solved == 0
 
 
-@pytest.mark.parametrize(
-    "known", [{16: SOLVED[:1]}, {16: [make_outcome(False)]}], ids=["attempt", "between attempts"]
-)
-def test_a_row_that_runs(known: Known) -> None:
-    row = only([walk(make_case(), known)])
-    assert (row.state, row.reason) == ("running", "")
-    check_nothing(row)
-
-
-def test_a_row_that_failed() -> None:
-    row = only([walk(make_case(), {16: [SOLVED[0], make_failure()]})])
-    assert (row.state, row.reason) == ("failed", "ValueError: broken")
-    check_nothing(row)
-
-
-def test_a_row_that_is_not_solved() -> None:
-    row = only([walk(make_case(Bisect(max_population=16)), {16: [make_outcome(False)]})])
-    assert (row.state, row.reason) == ("not solved", "not solved within population 16")
-    check_nothing(row)
-
-
 def test_a_row_of_which_some_instances_are_not_solved() -> None:
     plan = Bisect(start=8, max_population=8)
-    missed = {8: [make_outcome(False)]}
-    row = only(walk_instances(plan, {8: SOLVED[:2]}, missed, missed))
+    row = only(walk_instances(plan, {8: SOLVED[:2]}, {8: MISSED}, {8: MISSED}))
     assert row.state == "not solved"
     assert row.reason == "not solved within population 8 in 2 of 3 instances"
     assert mean_alone(row, "evaluations") == 150
-
-
-def test_a_row_that_is_not_confirmed() -> None:
-    plan = Bisect(start=8, max_population=20, confirm=True)
-    failed = [make_outcome(False)]
-    row = only([walk(make_case(plan), {8: failed, 16: SOLVED})])
-    assert (row.state, row.reason) == ("not solved", "not confirmed within population 20")
-    check_nothing(row)
 
 
 def test_a_row_that_is_cut_short() -> None:
@@ -223,11 +199,6 @@ def test_a_row_that_is_cut_short() -> None:
     assert estimate is not None
     assert (estimate.mean, estimate.high, row.bounded) == (64, 64, False)
     assert math.isnan(estimate.low)  # nothing below 64 was run
-
-
-def make_row(values: Sequence[float]) -> Row:
-    outcomes = [make_outcome(evaluations=int(value)) for value in values]
-    return only([walk(make_case(Grid([8]), runs=len(values)), {8: outcomes})])
 
 
 def run_all(*runs: tuple[bool, int]) -> Row:
@@ -241,7 +212,7 @@ def test_runs_have_a_success_rate_and_expected_evaluations() -> None:
     row = run_all((True, 100), (False, 300), (True, 200), (False, 400))
     assert (row.plan, row.given, row.state, row.reason) == ("runs", None, "done", "")
     assert (row.runs, row.solved, row.success_rate) == (4, 2, 0.5)
-    assert mean_of(row, "evaluations") == 250
+    assert means(row)["evaluations"] == 250
     assert row.estimate("population") is None
     estimate = row.expected_evaluations
     assert estimate is not None
@@ -250,12 +221,6 @@ def test_runs_have_a_success_rate_and_expected_evaluations() -> None:
     half = 3.182446 * math.sqrt(500_000 / 12) / 250
     assert estimate.low == pytest.approx(500 * math.exp(-half), rel=1e-6)
     assert estimate.high == pytest.approx(500 * math.exp(half), rel=1e-6)
-
-
-def mean_of(row: Row, metric: Metric) -> float:
-    estimate = row.estimate(metric)
-    assert estimate is not None
-    return estimate.mean
 
 
 def test_where_no_run_is_solved_nothing_can_be_expected() -> None:
@@ -279,4 +244,4 @@ def test_an_algorithm_without_generations_has_no_estimate_of_them() -> None:
     outcomes = [make_outcome(generations=None)] * 4
     row = only([walk(make_case(Runs(), runs=4), {None: outcomes})])
     assert row.estimate("generations") is None
-    assert mean_of(row, "evaluations") == 100
+    assert means(row)["evaluations"] == 100

@@ -18,12 +18,8 @@ TABLES = st.lists(st.tuples(VALUES, VALUES, VALUES)).map(
 
 
 @given(TABLES)
-def test_csv_gives_back_what_was_written(rows: list[dict[str, Any]]) -> None:
+def test_tables_are_read_as_they_were_written(rows: list[dict[str, Any]]) -> None:
     assert_same(to_csv(rows), rows)
-
-
-@given(TABLES)
-def test_json_gives_back_what_was_written(rows: list[dict[str, Any]]) -> None:
     finite = [
         {name: None if value in (float("inf"), float("-inf")) else value}
         for row in rows

@@ -1,8 +1,9 @@
 """Hand-made outcomes for plans, and plans followed to their end without any run."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from harmonium.studies.plans import Attempt, Case, Found, Plan, Walk
 from harmonium.studies.trial import Outcome, Trial
@@ -79,6 +80,22 @@ def solved_at(*ranges: range) -> World:
 
 # Much like the RBM with rtr on onemax of 100 bits.
 TWICE = solved_at(range(60, 66), range(220, 10**6))
+
+
+Known = Mapping[Any, Sequence[Outcome]]
+"""Outcomes of the first runs at some populations; at None those of a plan of runs."""
+
+
+def walk(case: Case, known: Known) -> Walk:
+    """Return the walk of a case as far as these outcomes allow."""
+    outcomes = {
+        trial.key: outcome
+        for population, row in known.items()
+        for trial, outcome in zip(case.trials(population), row, strict=False)
+    }
+    made = Walk(case, outcomes)
+    made.advance()
+    return made
 
 
 def finish(walk: Walk, outcomes: dict[str, Outcome], world: World) -> int:
