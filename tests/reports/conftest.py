@@ -1,38 +1,21 @@
 """Stores and pages that several tests share."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from harmonium.reports import write_report
-from tests.reports.stores import EVIL, GRID, SMALL, Document, fill_store
+from tests.reports.stores import Report, fill_store
 
 
 @pytest.fixture(scope="session")
-def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fill_store(tmp_path_factory.mktemp("small") / "small.db", SMALL)
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Run a study, or only so many trials of it, and return its page; the store is beside it."""
 
+    @cache
+    def write(text: str, trials: int | None = None) -> Path:
+        store = fill_store(tmp_path_factory.mktemp("study") / "study.db", text, trials)
+        return write_report(store, store.with_suffix(".html"))[0]
 
-@pytest.fixture(scope="session")
-def small_page(small_store: Path) -> Path:
-    path = small_store.with_suffix(".html")
-    write_report(small_store, path)
-    return path
-
-
-@pytest.fixture(scope="session")
-def small_document(small_page: Path) -> Document:
-    return Document(small_page.read_text("utf-8"))
-
-
-@pytest.fixture(scope="session")
-def grid_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fill_store(tmp_path_factory.mktemp("grid") / "grid.db", GRID)
-
-
-@pytest.fixture(scope="session")
-def evil_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    store = fill_store(tmp_path_factory.mktemp("evil") / "evil.db", EVIL)
-    path = store.with_suffix(".html")
-    write_report(store, path)
-    return path
+    return write

@@ -1,4 +1,4 @@
-"""A custom model and a custom algorithm with models but without generations, for reports."""
+"""Custom models, and a custom algorithm with models but without generations, for reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium import Algorithm, Interactions, Model, Search, Snapshot, Space
+from harmonium import Algorithm, Interactions, Model, Search, Space
 from harmonium.arrays import Bits, Fitness
 from harmonium.models import Fitted
-from harmonium.space import as_space
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class FittedBlocks:
     def facts(self) -> Mapping[str, float]:
         return {"best": float(len(np.unique(self.parents, axis=0)))}  # also a name of a column
 
-    def interactions(self) -> Interactions:
+    def interactions(self) -> Interactions | None:
         """Half of the pairs of each block, from the lower bit to the higher one."""
         return Interactions(np.triu(self._members()), 0.5, directed=True, unit="membership")
 
@@ -58,27 +57,23 @@ class Blocks(Model):
 
 
 class FittedWeightsOnly(FittedBlocks):
-    def interactions(self) -> Any:
+    def interactions(self) -> None:
         return None
 
 
 class FittedMisshapen(FittedBlocks):
-    def interactions(self) -> Interactions:
-        return replace(super().interactions(), strengths=np.zeros((3, 3)))
+    def interactions(self) -> Any:
+        return replace(Interactions(self._members(), 0.5), strengths=np.zeros((3, 3)))
 
 
 @dataclass(frozen=True)
 class WeightsOnly(Blocks):
-    """Offers weights, but no interactions."""
-
     name: ClassVar[str] = "weights-only"
     kind: ClassVar[type[FittedBlocks]] = FittedWeightsOnly
 
 
 @dataclass(frozen=True)
 class Misshapen(Blocks):
-    """Offers interactions of another length."""
-
     name: ClassVar[str] = "misshapen"
     kind: ClassVar[type[FittedBlocks]] = FittedMisshapen
 
@@ -87,43 +82,29 @@ class Misshapen(Blocks):
 class Steady(Algorithm):
     """Keeps the best rows of an archive and adds one sampled row a step: no generations."""
 
-    size: int = 60
-
     def start(self, space: Space | int, seed: int) -> "SteadySearch":
-        return SteadySearch(self, as_space(space), seed)
+        return SteadySearch(self, space, seed)
 
 
 class SteadySearch(Search):
-    def __init__(self, algorithm: Steady, space: Space, seed: int) -> None:
-        super().__init__(algorithm, space, seed)
-        self.size = algorithm.size
-        self.bits = np.empty((0, space.length), dtype=np.uint8)
-        self.values = np.empty(0)
-        self.step = 0
-        self._fitted: FittedBlocks | None = None
+    fitted: FittedBlocks | None = None
+    size, step = 60, 0
 
-    @property
-    def fitted(self) -> FittedBlocks | None:
-        return self._fitted
+    def __init__(self, algorithm: Steady, space: Space | int, seed: int) -> None:
+        super().__init__(algorithm, space, seed)
+        self.bits = np.empty((0, self.space.length), dtype=np.uint8)
+        self.values = np.empty(0)
 
     def propose(self) -> Bits:
         rng = self.rng("step", self.step)
         if len(self.bits) < self.size:
-            return rng.integers(0, 2, (1, self.space.length), dtype=np.uint8)
-        if self._fitted is None or self.step % 20 == 0:
-            self._fitted = FittedBlocks(self.bits.copy(), 4)
-        return self._fitted.sample(1, rng)
+            return self.space.sample(1, rng)
+        if self.fitted is None or self.step % 20 == 0:
+            self.fitted = FittedBlocks(self.bits.copy(), 4)
+        return self.fitted.sample(1, rng)
 
-    def receive(self, bits: Bits, fitness: Fitness) -> None:
-        self.bits = np.concatenate([self.bits, bits])
-        self.values = np.concatenate([self.values, fitness])
+    def receive(self, rows: Bits, fitness: Fitness) -> None:
+        self.bits, self.values = np.concat([self.bits, rows]), np.concat([self.values, fitness])
         kept = np.argsort(-self.values, kind="stable")[: self.size]
         self.bits, self.values = self.bits[kept], self.values[kept]
-        self.step += len(bits)
-
-    def save(self) -> Snapshot:
-        return Snapshot({"step": self.step}, {"bits": self.bits, "values": self.values})
-
-    def load(self, snapshot: Snapshot) -> None:
-        self.step = snapshot.facts["step"]
-        self.bits, self.values = snapshot.arrays["bits"], snapshot.arrays["values"]
+        self.step += len(rows)

@@ -1,11 +1,9 @@
 """Small studies in stores, and pages read back, for the tests of reports."""
 
 import base64
-import csv
 import gzip
-import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -26,42 +24,23 @@ SMALL = """
 name = "small"
 description = "RBM and BOA, for tests"
 models = ["rbm", "boa", { name = "boa-rtr", model = "boa", replacement = "rtr" }]
-[[problems]]
-problem = "onemax"
-sizes = [40, 60]
-runs = 3
-models = ["rbm", "boa"]
-[[problems]]
-problem = "trap:order=4"
-sizes = [12, 16, 20]
-runs = 3
-[[problems]]
-problem = "nk:k=2"
-sizes = [10, 12]
-instances = 2
-runs = 2
+problems = [
+  { problem = "onemax", sizes = [40, 60], runs = 3, models = ["rbm", "boa"] },
+  { problem = "trap:order=4", sizes = [12, 16, 20], runs = 3 },
+  { problem = "nk:k=2", sizes = [10, 12], instances = 2, runs = 2 },
+]
 """
-
 GRID = """
 name = "grid"
 models = ["umda", "boa"]
-[grid]
-populations = [20, 40, 80]
-[[problems]]
-problem = "trap:order=4"
-sizes = [8, 12]
-runs = 3
+problems = [{ problem = "trap:order=4", sizes = [8, 12], runs = 3 }]
+grid.populations = [20, 40, 80]
 """
-
 ONE_SIZE = """
 name = "one size"
 models = ["rbm", "boa"]
-[[problems]]
-problem = "trap:order=4"
-sizes = [12]
-runs = 3
+problems = [{ problem = "trap:order=4", sizes = [12], runs = 3 }]
 """
-
 CUSTOM = """
 name = "custom"
 plan = "runs"
@@ -70,27 +49,17 @@ algorithms = [
   { name = "ea", algorithm = "tests.search.one_plus_one:OnePlusOne:rate=1.0" },
   { name = "blocks", algorithm = "eda:model=(tests.reports.customs:Blocks),population=60" },
 ]
-[stop]
-max_evaluations = 3000
-[[problems]]
-problem = "onemax"
-sizes = [12, 20]
-runs = 3
-[[problems]]
-problem = "trap:order=4"
-sizes = [12]
-runs = 3
+stop.max_evaluations = 3000
+problems = [
+  { problem = "onemax", sizes = [12, 20], runs = 3 },
+  { problem = "trap:order=4", sizes = [12], runs = 3 },
+]
 """
-
 UNSOLVED = """
 name = "unsolved"
 models = ["umda", "boa"]
-[bisect]
-max_population = 16
-[[problems]]
-problem = "trap:order=5"
-sizes = [40, 50]
-runs = 2
+bisect.max_population = 16
+problems = [{ problem = "trap:order=5", sizes = [40, 50], runs = 2 }]
 """
 
 HOSTILE = "<script>alert(1)</script>"
@@ -106,11 +75,12 @@ models = [
   {{ name = "{LONG}", model = "umda" }},
 ]
 # {HOSTILE}
-[[problems]]
-problem = "trap:order=4"
-sizes = [8, 12]
-runs = 2
+problems = [{{ problem = "trap:order=4", sizes = [8, 12], runs = 2 }}]
 """
+
+
+Report = Callable[..., Path]
+"""The fixture of this name: makes the page of a study."""
 
 
 def fill_store(path: Path, text: str, trials: int | None = None) -> Path:
@@ -149,8 +119,9 @@ def make_row(
     )
 
 
-def read_snapshot(path: Path) -> Snapshot:
-    with Store.open(path) as store:
+def read_snapshot(page: Path) -> Snapshot:
+    """Return the snapshot of the store beside a page."""
+    with Store.open(page.with_suffix(".db")) as store:
         return take_snapshot(store)
 
 
@@ -201,7 +172,6 @@ class Document(HTMLParser):
 
     @property
     def figures(self) -> set[str]:
-        """Names of the figures."""
         return {figure.attributes["id"].removeprefix("figure-") for figure in self.find("figure")}
 
     def table(self, name: str) -> list[dict[str, Element]]:
@@ -243,21 +213,7 @@ def list_values(spec: Any) -> list[list[dict[str, Any]]]:
     return [data["values"] if "values" in data else named[data["name"]] for data in layers]
 
 
-def walk(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield all keys and values of a specification."""
-    for key, inner in value.items() if isinstance(value, dict) else ():
-        yield key, inner
-        yield from walk(inner)
-    for inner in value if isinstance(value, list) else ():
-        yield "", inner
-        yield from walk(inner)
-
-
 def read_value(cell: Element, part: str = "value") -> float | None:
     """Return the exact value of a cell of a table."""
     text = cell.attributes.get(f"data-{part}")
     return None if text is None else float(text)
-
-
-def read_csv(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))

@@ -3,6 +3,7 @@
 Debian's Chromium, driven by Playwright; where there is none, these tests are skipped.
 """
 
+import csv
 import os
 import shutil
 from collections.abc import Iterator
@@ -15,11 +16,12 @@ import pytest
 
 from harmonium import BOA, EDA, RBM, Stop, Trap, maximize, run
 from harmonium.analysis.tables import list_rows
-from harmonium.reports import Learning, write_report, write_result_report, write_run_report
+from harmonium.reports import Learning, write_result_report, write_run_report
 from harmonium.studies import read_study
 from tests.reports.customs import Steady
 from tests.reports.stores import (
     CUSTOM,
+    EVIL,
     GRID,
     HOSTILE,
     LONG,
@@ -27,8 +29,8 @@ from tests.reports.stores import (
     QUOTES,
     SMALL,
     UNSOLVED,
+    Report,
     fill_store,
-    read_csv,
 )
 from tests.reports.test_watch import serving
 from tests.search.one_plus_one import OnePlusOne
@@ -40,10 +42,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
 ]
 
-QUIET = [
-    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
+QUIET = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 DRAWN = "[...document.querySelectorAll('.chart')].every((c) => c.querySelector('svg.marks'))"
 POINTS = "svg.marks g.mark-symbol.role-mark path"
 LOOKS = [(390, "dark"), (1440, "light")]
@@ -59,8 +58,9 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(browser: Any, address: str, width: int = 1440, **options: Any) -> Iterator[Any]:
+def opened(browser: Any, where: Path | str, width: int = 1440, **options: Any) -> Iterator[Any]:
     """Open a page; at the end there are no console messages, errors or network requests."""
+    address = where.as_uri() if isinstance(where, Path) else where
     viewport = {"width": width, "height": 900}
     with browser.new_context(viewport=viewport, **options) as context:
         page = context.new_page()
@@ -88,46 +88,23 @@ def check_drawn(page: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-@pytest.fixture(scope="module", params=LOOKS, ids=str)
-def small_view(browser: Any, small_page: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The page of the small study, opened once for tests that do not disturb each other."""
-    width, scheme = request.param
-    with opened(browser, small_page.as_uri(), width, color_scheme=scheme) as page:
-        yield page
-
-
 def wait_for_marks(page: Any, count: int) -> None:
     """Wait until the first chart shows so many points."""
     points = f"document.querySelectorAll('#evaluations-1 {POINTS}')"
     page.wait_for_function(f"{points}.length === {count}", timeout=5000)
 
 
-def test_every_chart_is_drawn(small_view: Any) -> None:
-    assert small_view.locator(".chart").count() > 15
-    check_drawn(small_view)
+def download(page: Any, name: str) -> list[dict[str, str]]:
+    """Download a table and return its rows."""
+    with page.expect_download() as file:
+        page.locator(f"button.csv[data-table=table-{name}]").click()
+    assert file.value.suggested_filename.endswith(f"-{name}.csv")
+    rows = list(csv.DictReader(file.value.path().read_text("utf-8").splitlines()))
+    assert len(rows) == page.locator(f"#table-{name} tbody tr").count()
+    return rows
 
 
-def test_it_is_light_or_dark_as_the_system_says_and_as_asked(
-    browser: Any, small_page: Path
-) -> None:
-    with opened(browser, small_page.as_uri(), color_scheme="dark") as page:
-        title = "document.querySelector('#evaluations-1 .role-title-text text')"
-
-        def wait_for(background: str, text: str) -> None:
-            page.wait_for_function(f"getComputedStyle({title}).fill === '{text}'", timeout=10_000)
-            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == background
-
-        wait_for("rgb(20, 23, 26)", "rgb(232, 230, 227)")
-        page.get_by_role("button", name="Light / dark").click()
-        wait_for("rgb(255, 255, 255)", "rgb(28, 30, 33)")
-        page.emulate_media(color_scheme="light")
-        page.emulate_media(color_scheme="dark")
-        wait_for("rgb(255, 255, 255)", "rgb(28, 30, 33)")  # what was asked for stays
-        page.wait_for_function(DRAWN)
-
-
-def test_switches_hide_algorithms_and_the_paper(small_view: Any) -> None:
-    page = small_view
+def check_switches(page: Any) -> None:
     wait_for_marks(page, 4 + 6)  # two algorithms at 40 and 60 bits; the paper's at 40, 60 and 80
     page.get_by_label("the paper’s points").uncheck()
     wait_for_marks(page, 4)
@@ -135,13 +112,21 @@ def test_switches_hide_algorithms_and_the_paper(small_view: Any) -> None:
     page.keyboard.press("Space")
     wait_for_marks(page, 2)
     assert page.locator(f"#evaluations-2 {POINTS}").count() == 2 * 3
-    page.get_by_label("rbm", exact=True).check()
-    page.get_by_label("the paper’s points").check()
-    wait_for_marks(page, 10)
 
 
-def test_tables_sort_by_click_and_key(small_view: Any) -> None:
-    page = small_view
+def check_downloads(page: Any, exported: list[dict[str, Any]]) -> None:
+    """Check that tables are downloaded with the numbers that are exported."""
+    download(page, "scaling")
+    for row, plain in zip(download(page, "summary"), exported, strict=True):
+        assert (row["family"], row["name"]) == (plain["family"], plain["name"])
+        for name in ("evaluations", "cpu_total", "population"):
+            for part in ("", "_low", "_high"):
+                text = row[name + part]  # nothing: a bound that is not known
+                assert (float(text) if text else None) == plain[name + part]
+
+
+def check_sorting(page: Any) -> None:
+    """Check that tables are sorted by click and by key."""
     cells = page.locator("#table-summary tbody tr td:nth-child(5)")
     header = page.locator("#table-summary th[data-name=evaluations]")
 
@@ -152,7 +137,6 @@ def test_tables_sort_by_click_and_key(small_view: Any) -> None:
     assert before != sorted(before)
     header.get_by_role("button").click()
     assert (read(), header.get_attribute("aria-sort")) == (sorted(before), "ascending")
-    header.get_by_role("button").focus()
     page.keyboard.press("Enter")
     assert read() == sorted(before, reverse=True)
     assert header.get_attribute("aria-sort") == "descending"
@@ -162,34 +146,67 @@ def test_tables_sort_by_click_and_key(small_view: Any) -> None:
     assert header.get_attribute("aria-sort") is None
 
 
-def download(page: Any, name: str) -> list[dict[str, str]]:
-    """Download a table and return its rows."""
-    with page.expect_download() as file:
-        page.locator(f"button.csv[data-table=table-{name}]").click()
-    assert file.value.suggested_filename.endswith(f"-{name}.csv")
-    rows = read_csv(file.value.path().read_text("utf-8"))
-    assert len(rows) == page.locator(f"#table-{name} tbody tr").count()
-    return rows
+def check_theme(page: Any) -> None:
+    """Check that a dark page becomes light when that is asked for, and stays so."""
+    title = "document.querySelector('#evaluations-1 .role-title-text text')"
+
+    def wait_for(background: str, text: str) -> None:
+        page.wait_for_function(f"getComputedStyle({title}).fill === '{text}'", timeout=10_000)
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == background
+
+    wait_for("rgb(20, 23, 26)", "rgb(232, 230, 227)")
+    page.get_by_role("button", name="Light / dark").click()
+    wait_for("rgb(255, 255, 255)", "rgb(28, 30, 33)")
+    page.emulate_media(color_scheme="light")
+    page.emulate_media(color_scheme="dark")
+    wait_for("rgb(255, 255, 255)", "rgb(28, 30, 33)")
 
 
-def test_tables_download_as_csv_with_the_exported_numbers(
-    browser: Any, small_store: Path, small_page: Path
-) -> None:
-    exported = list(list_rows(read_study(small_store).rows))
-    with opened(browser, small_page.as_uri(), accept_downloads=True) as page:
-        download(page, "scaling")
-        rows = download(page, "summary")
-    for row, plain in zip(rows, exported, strict=True):
-        assert (row["family"], row["name"]) == (plain["family"], plain["name"])
-        for name in ("evaluations", "cpu_total", "population"):
-            for part in ("", "_low", "_high"):
-                text = row[name + part]  # nothing: a bound that is not known
-                assert (float(text) if text else None) == plain[name + part]
+def check_hints(page: Any) -> None:
+    """Check that a table has a hint if it does not fit and is not scrolled to its end."""
+    hint = page.locator(".table:has(#table-summary) .hint")
+    box = "document.querySelector('.scroll:has(#table-summary)')"
+    page.wait_for_function(f"{box}.classList.contains('more')")
+    assert hint.is_visible()
+    page.evaluate(f"{box}.scrollLeft = 9999")
+    page.wait_for_function(f"!{box}.classList.contains('more')")
+    page.set_viewport_size({"width": 2400, "height": 900})
+    hint.wait_for(state="hidden")
 
 
-@pytest.mark.parametrize("width", [390, 1440])
-def test_hostile_names_do_nothing(browser: Any, evil_page: Path, width: int) -> None:
-    with opened(browser, evil_page.as_uri(), width, accept_downloads=True) as page:
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_the_page_of_a_study(browser: Any, report: Report, width: int, scheme: str) -> None:
+    path = report(SMALL)
+    exported = list(list_rows(read_study(path.with_suffix(".db")).rows))
+    with opened(browser, path, width, color_scheme=scheme) as page:
+        assert page.locator(".chart").count() > 15
+        check_drawn(page)
+        check_switches(page)
+        check_downloads(page, exported)
+        check_sorting(page)
+        if scheme == "dark":
+            check_theme(page)
+            check_hints(page)
+
+
+def check_keys(page: Any) -> None:
+    """Check that everything can be reached by keyboard."""
+    wanted = page.evaluate(
+        "[...document.querySelectorAll('a[href], button, input, summary, [tabindex=\"0\"]')]"
+        ".filter((element) => element.checkVisibility()).length"
+    )
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    seen = 0
+    while page.evaluate("document.activeElement !== document.body") and seen <= wanted:
+        seen += 1
+        page.keyboard.press("Tab")
+    assert seen == wanted
+
+
+def test_hostile_names_do_nothing(browser: Any, report: Report) -> None:
+    with opened(browser, report(EVIL), 390) as page:
+        check_keys(page)
         assert page.locator("h1").inner_text() == f"{HOSTILE} & 'co'"
         assert page.locator("img").count() == 0
         labels = page.locator("#evaluations-1 .role-legend-label text").all_text_contents()
@@ -201,72 +218,46 @@ def test_hostile_names_do_nothing(browser: Any, evil_page: Path, width: int) -> 
         wait_for_marks(page, 0)
         rows = download(page, "summary")
         assert [row["name"] for row in rows[:4]] == ["umda", HOSTILE, QUOTES, LONG]
-        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-@pytest.mark.parametrize(
-    "text", [SMALL, ONE_SIZE, UNSOLVED, GRID, CUSTOM], ids=["none", "one", "un", "grid", "runs"]
-)
-def test_odd_studies_are_drawn(browser: Any, tmp_path: Path, text: str) -> None:
-    store = fill_store(tmp_path / "odd.db", text, trials=0 if text is SMALL else None)
-    write_report(store, tmp_path / "odd.html")
-    with opened(browser, (tmp_path / "odd.html").as_uri(), 390) as page:
-        assert page.locator(".lead").inner_text()
+@pytest.mark.parametrize("text", [ONE_SIZE, UNSOLVED, GRID, CUSTOM])
+def test_odd_studies_are_drawn(browser: Any, report: Report, text: str) -> None:
+    with opened(browser, report(text), 390) as page:
         check_drawn(page)
 
 
-@pytest.fixture(scope="module")
-def runs_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of all kinds: interleaved populations, models without generations, no models."""
-    problem = Trap(length=16, order=4)
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_runs_of_all_kinds_are_drawn(browser: Any, tmp_path: Path, width: int, scheme: str) -> None:
+    """Interleaved populations, models without generations, and no models."""
+    problem, stop = Trap(length=16, order=4), Stop(max_evaluations=5000, patience=None)
     algorithms = [EDA(RBM(), population="auto"), EDA(BOA()), EDA(BOA()), OnePlusOne(), Steady()]
     learnings = [Learning(problem) for _ in algorithms]
-    stop = Stop(max_evaluations=5000, patience=None)
     results = [
         run(problem, algorithm, seed=seed, callback=learning, stop=stop)
         for seed, (algorithm, learning) in enumerate(zip(algorithms, learnings, strict=True), 1)
     ]
-    path = tmp_path_factory.mktemp("runs") / "run.html"
-    write_run_report(path, problem, results, learnings)
-    return path
-
-
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_runs_of_all_kinds_are_drawn(
-    browser: Any, runs_page: Path, width: int, scheme: str
-) -> None:
-    with opened(browser, runs_page.as_uri(), width, color_scheme=scheme) as page:
+    write_run_report(tmp_path / "run.html", problem, results, learnings)
+    with opened(browser, tmp_path / "run.html", width, color_scheme=scheme) as page:
         check_drawn(page)
         assert page.locator("#pairs-4, #weights-2").count() == 2
-        if width > 1000:  # every row of figures fills its width
-            for figures in page.locator(".figures").all():
-                whole = figures.bounding_box()
-                boxes = [figure.bounding_box() for figure in figures.locator("figure").all()]
-                for top in {box["y"] for box in boxes}:
-                    last = max(box["x"] + box["width"] for box in boxes if box["y"] == top)
-                    assert last == pytest.approx(whole["x"] + whole["width"], abs=1)
         lines = "#convergence-2 svg.marks g.mark-line path"
         assert page.locator(lines).count() >= 4  # best and mean of both runs
         page.get_by_label("boa", exact=True).uncheck()
         page.wait_for_function(f"document.querySelectorAll('{lines}').length === 0")
 
 
-@pytest.mark.parametrize(("width", "steps"), [(390, 0), (1440, 1), (390, None)])
-def test_the_page_of_a_function_is_drawn(
-    browser: Any, tmp_path: Path, width: int, steps: int | None
-) -> None:
+@pytest.mark.parametrize("steps", [0, 1, None])
+def test_the_page_of_a_function_is_drawn(browser: Any, tmp_path: Path, steps: int | None) -> None:
     whole = maximize(lambda bits: float(bits.sum()), 200, model="umda", seed=1, max_calls=2000)
     result = replace(whole, trace=whole.trace[:steps])
     write_result_report(tmp_path / "own.html", result, HOSTILE)
-    address = (tmp_path / "own.html").as_uri()
-    with opened(browser, address, width, accept_downloads=True) as page:
+    with opened(browser, tmp_path / "own.html", 390) as page:
         assert page.locator("h1").inner_text() == HOSTILE
-        assert page.locator("img").count() == 0
         check_drawn(page)
         assert page.locator("#convergence-1").count() == bool(result.trace)
-        if result.trace:
-            counts = [float(row["evaluations"]) for row in download(page, "trace")]
-            assert counts == [step.evaluations for step in result.trace]
+        counts = [float(row["evaluations"]) for row in download(page, "trace")] if steps else []
+        assert counts == [step.evaluations for step in result.trace if steps]
 
 
 def test_a_watched_page_reloads_itself(browser: Any, tmp_path: Path) -> None:
@@ -280,30 +271,3 @@ def test_a_watched_page_reloads_itself(browser: Any, tmp_path: Path) -> None:
                 f"document.body && document.body.dataset.version !== '{first}'", timeout=30_000
             )
             page.wait_for_function(DRAWN)
-
-
-def test_everything_can_be_reached_by_keyboard(browser: Any, evil_page: Path) -> None:
-    with opened(browser, evil_page.as_uri()) as page:
-        wanted = page.evaluate(
-            "[...document.querySelectorAll('a[href], button, input, summary, [tabindex=\"0\"]')]"
-            ".filter((element) => element.checkVisibility()).length"
-        )
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.className") == "skip"
-        seen = 0
-        while page.evaluate("document.activeElement !== document.body") and seen <= wanted:
-            seen += 1
-            page.keyboard.press("Tab")
-        assert seen == wanted
-
-
-@pytest.mark.parametrize(("width", "fits"), [(390, False), (2400, True)])
-def test_a_table_that_does_not_fit_has_a_hint(
-    browser: Any, small_page: Path, width: int, fits: bool
-) -> None:
-    with opened(browser, small_page.as_uri(), width) as page:
-        assert page.locator(".table:has(#table-summary) .hint").is_visible() != fits
-        box = "document.querySelector('.scroll:has(#table-summary)')"
-        page.wait_for_function(f"{box}.classList.contains('more') === {str(not fits).lower()}")
-        page.evaluate(f"{box}.scrollLeft = 9999")
-        page.wait_for_function(f"!{box}.classList.contains('more')")

@@ -2,14 +2,11 @@
 
 import json
 import math
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pytest
 
-from harmonium import BOA, EDA, RBM, OneMax, Space, Trap, run
-from harmonium.arrays import Bits
+from harmonium import BOA, EDA, RBM, OneMax, Trap, run
 from harmonium.reports.courses import (
     MAX_POPULATIONS,
     Course,
@@ -21,7 +18,7 @@ from harmonium.reports.courses import (
 )
 from harmonium.reports.theme import style_algorithms
 from tests.reports.stores import list_values
-from tests.search.one_plus_one import OnePlusOne, OnePlusOneSearch
+from tests.search.one_plus_one import OnePlusOne
 
 TRACE: dict[str, Any] = {
     "generation": [0, 0, 1, 2],
@@ -34,10 +31,8 @@ TRACE: dict[str, Any] = {
 STYLES = style_algorithms(["own"])
 
 
-def make_course(trace: dict[str, Any] | None = None, **result: Any) -> Course:
-    return Course(
-        "trap", "own", {"seed": 2, "fun": 9.0, **result}, TRACE if trace is None else trace
-    )
+def make_course(trace: dict[str, Any] = TRACE, **result: Any) -> Course:
+    return Course("trap", "own", {"seed": 2, "fun": 9.0, **result}, trace)
 
 
 def draw(course: Course) -> Any:
@@ -62,31 +57,10 @@ def test_interleaved_populations_are_told_apart() -> None:
 def test_the_end_of_a_thinned_trace_is_drawn() -> None:
     thinned = make_course(evaluations=500, optimum=9.0)
     assert thinned.best[-2:] == [(128, 5.0), (500, 9.0)]
-    assert make_course(evaluations=128).best == list(
-        zip(TRACE["evaluations"], TRACE["best"], strict=True)
-    )
+    assert make_course(evaluations=128).best[-2:] == [(96, 5.0), (128, 5.0)]
     spec = draw(thinned)
     assert "9 after 500; mean of the population of 64 that found the best" in spec["description"]
     assert spec["layer"][-1]["encoding"]["x"]["scale"]["domain"] == [0, 515]
-
-
-@dataclass(frozen=True)
-class Slow(OnePlusOne):
-    """A (1+1) EA that finds the optimum in step 1,502, which thinning would leave out."""
-
-    def start(self, space: Space | int, seed: int) -> OnePlusOneSearch:
-        return SlowSearch(self, space, seed)
-
-
-class SlowSearch(OnePlusOneSearch):
-    def propose(self) -> Bits:
-        return np.full((1, self.space.length), self.told >= 1501, dtype=np.uint8)
-
-
-def test_a_solved_run_with_a_long_trace_reaches_the_optimum() -> None:
-    result = run(Trap(length=8, order=4), Slow(), seed=1)
-    assert result.solved
-    assert follow(result).best[-1] == (result.evaluations, result.optimum)
 
 
 @pytest.mark.parametrize(
@@ -103,20 +77,12 @@ def test_values_that_are_not_finite_are_not_drawn(trace: dict[str, Any]) -> None
     assert evaluations >= 1
     assert -math.inf < low < 1
     assert 6 < high < math.inf
-    text = json.dumps(draw(course))
-    assert "Infinity" not in text
-    assert "NaN" not in text
+    json.dumps(draw(course), allow_nan=False)
 
 
 def test_runs_with_and_without_populations_are_drawn() -> None:
-    courses = [
-        follow(run(OneMax(12), algorithm, seed=1))
-        for algorithm in (
-            OnePlusOne(),
-            EDA(BOA(), population=40),
-            EDA(RBM(stop_below=0.01), population=60),
-        )
-    ]
+    models = EDA(BOA(), population=40), EDA(RBM(stop_below=0.01), population=60)
+    courses = [follow(run(OneMax(12), algorithm, seed=1)) for algorithm in (OnePlusOne(), *models)]
     bare = courses[0]
     styles = style_algorithms(course.algorithm for course in courses)
     figure = draw_convergence([("all", courses)], styles)

@@ -25,17 +25,17 @@ from harmonium.reports.growth import (
 from harmonium.reports.page import Column, know
 from harmonium.reports.theme import KNOWN_STYLES, Figure, finish, style_algorithms, thin_out
 from harmonium.text import format_count
-from tests.reports.stores import list_values, make_row, read_snapshot
+from tests.reports.stores import GRID, SMALL, Report, list_values, make_row, read_snapshot
 
 NAN = float("nan")
 
 
-def trace_growth(rows: Any, laws: Any, metric: Any = "evaluations") -> list[Panel]:
+def trace_growth(rows: Any, laws: Any = (), metric: Any = "evaluations") -> list[Panel]:
     return trace_costs(rows, read_metric(metric), laws, metric)
 
 
-def test_a_panel_has_what_was_measured(small_store: Path) -> None:
-    snapshot = read_snapshot(small_store)
+def test_a_panel_has_what_was_measured(report: Report) -> None:
+    snapshot = read_snapshot(report(SMALL))
     panels = trace_growth(snapshot.rows, snapshot.laws)
     assert [panel.title for panel in panels] == ["OneMax", "4-traps", "NK, k = 2"]
     rows = {(row.family, row.name, row.size): row for row in snapshot.rows}
@@ -52,15 +52,27 @@ def test_a_panel_has_what_was_measured(small_store: Path) -> None:
     words = panels[0].describe("cost")
     assert words.startswith(f"OneMax, cost by size n (bits). rbm: {first.mean:,.0f} at 40 to ")
     assert f"{last.mean:,.0f} at 60; boa: " in words
-    by_size = trace_costs(snapshot.rows, read_success)
-    assert {spot.mean for panel in by_size for one in panel.curves for spot in one.spots} == {1.0}
+    figures = draw_scaling(snapshot.rows, fit_laws(snapshot.rows), KNOWN_STYLES)
+    assert [(figure.name, figure.paper, "Hollow" in figure.caption) for figure in figures] == [
+        *(("evaluations", True, True), ("cpu", True, True)),
+        *(("population", False, False), ("building", False, False)),
+    ]
 
 
-def test_a_law_of_three_sizes_has_its_exponent_in_the_legend() -> None:
-    rows = [make_row(size, "rbm", algorithm=EDA("rbm")) for size in (40, 60, 80)]
-    law = Law("f", "rbm", "evaluations", (40, 60, 80), 2.0, Estimate(1.7, 1.5, 1.9), 0.1)
-    (panel,) = trace_growth(rows, [law])
-    assert panel.curves[0].label == "rbm, n¹·⁷⁰ (1.50 to 1.90)"
+def test_a_grid_has_a_panel_a_size(report: Report) -> None:
+    rows = read_snapshot(report(GRID)).rows
+    cells = {(f"4-traps, n = {row.size}", row.name, row.given): row for row in rows}
+    for read in (read_success, read_expected):
+        panels = trace_costs(rows, read)
+        assert [panel.title for panel in panels] == ["4-traps, n = 8", "4-traps, n = 12"]
+        drawn = {
+            (panel.title, curve.algorithm, spot.x): spot.mean
+            for panel in panels
+            for curve in panel.curves
+            for spot in curve.spots
+        }
+        measured = {where: estimate.mean for where, row in cells.items() if (estimate := read(row))}
+        assert drawn == measured
 
 
 @pytest.mark.parametrize(
@@ -77,59 +89,24 @@ def test_the_paper_s_points_are_near_ours(metric: Any, name: str, powers: tuple[
         ("rbm-paper", f"the paper's RBM, {powers[0]}"),
         ("boa", f"the paper's BOA, {powers[1]}"),
     ]
-    expected = [
+    assert [(spot.x, spot.mean) for spot in panel.paper[0].spots] == [
         (point.size, point.value)
         for point in read_points()
         if (point.family, point.model, point.metric) == ("onemax", "RBM", name)
         and 40 / 1.5 <= point.size <= 60 * 1.5
     ]
-    assert [(spot.x, spot.mean) for spot in panel.paper[0].spots] == expected
-    for others in ([make_row(size, "mine", "onemax") for size in (10, 20)], rows):
-        other: Any = metric if others is not rows else "population"
-        assert not trace_growth(others, (), other)[0].paper
+    assert not trace_growth(rows, (), "population")[0].paper
+    assert not trace_growth([make_row(size, "mine", "onemax") for size in (10, 20)])[0].paper
 
 
 def test_the_paper_belongs_to_the_algorithm_with_its_settings() -> None:
-    def name_paper(name: str, algorithm: Any) -> list[str]:
-        rows = [make_row(size, name, algorithm=algorithm) for size in (40, 60)]
-        return [curve.algorithm for curve in trace_growth(rows, ())[0].paper]
-
-    assert name_paper("mine", EDA(PaperRBM())) == ["mine", "boa"]
-    assert name_paper("mine", EDA("boa", replacement="rtr")) == ["rbm-paper", "boa"]
-    assert name_paper("mine", PaperTree(population=16)) == ["rbm-paper", "boa", "mine"]
-
-
-def test_an_algorithm_that_solved_nothing_is_in_the_legend() -> None:
-    states: dict[tuple[str, int], Any] = {("rbm", 12): "not solved", ("boa", 12): "not solved"}
-    states["boa", 20] = "not solved"
-    rows = [
-        replace(make_row(size, name), state=states.get((name, size), "done"))
-        for name in ("rbm", "boa", "umda")
-        for size in (12, 20)
-    ]
-    (panel,) = trace_growth(rows, [])
-    labels = ["rbm, not solved at n = 12", "boa, not solved", "umda"]
-    assert [curve.label for curve in panel.curves] == labels
-    spec = draw_growth(panel, style_algorithms(["rbm", "boa", "umda"]), "evaluations").to_dict()
-    assert list(read_looks(spec)) == labels
-    assert "boa, not solved: no points;" in spec["description"]
-    assert trace_growth([row for row in rows if row.name == "boa"], []) == []
-
-
-def test_a_grid_has_a_panel_a_size(grid_store: Path) -> None:
-    rows = read_snapshot(grid_store).rows
-    cells = {(f"4-traps, n = {row.size}", row.name, row.given): row for row in rows}
-    for read in (read_success, read_expected):
-        panels = trace_costs(rows, read)
-        assert [panel.title for panel in panels] == ["4-traps, n = 8", "4-traps, n = 12"]
-        for panel in panels:
-            for curve in panel.curves:
-                for spot in curve.spots:
-                    estimate = read(cells[panel.title, curve.algorithm, spot.x])
-                    assert estimate is not None
-                    assert spot.mean == estimate.mean
-        drawn = sum(len(curve.spots) for panel in panels for curve in panel.curves)
-        assert drawn == sum(read(row) is not None for row in rows)
+    for algorithm, names in (
+        (EDA(PaperRBM()), ["mine", "boa"]),
+        (EDA("boa", replacement="rtr"), ["rbm-paper", "boa"]),
+        (PaperTree(population=16), ["rbm-paper", "boa", "mine"]),
+    ):
+        (panel,) = trace_growth([make_row(size, "mine", algorithm=algorithm) for size in (40, 60)])
+        assert [curve.algorithm for curve in panel.paper] == names
 
 
 def read_looks(spec: dict[str, Any]) -> dict[str, tuple[str, str, str]]:
@@ -139,6 +116,19 @@ def read_looks(spec: dict[str, Any]) -> dict[str, tuple[str, str, str]]:
     colours, fills = ([one["expr"] for one in scale["range"]] for scale in scales[:2])
     looks = zip(colours, fills, scales[2]["range"], strict=True)
     return dict(zip(scales[0]["domain"], looks, strict=True))
+
+
+def test_the_legend_has_laws_and_algorithms_that_solved_nothing() -> None:
+    rows = [make_row(size, name) for name in ("rbm", "boa", "umda") for size in (12, 20)]
+    rows[:1] = [replace(rows[0], state="not solved")]
+    rows[2:4] = [replace(row, state="not solved") for row in rows[2:4]]
+    law = Law("f", "umda", "evaluations", (10, 12, 20), 2.0, Estimate(1.7, 1.5, 1.9), 0.1)
+    (panel,) = trace_growth(rows, [law])
+    spec = draw_growth(panel, KNOWN_STYLES, "evaluations").to_dict()
+    labels = ["rbm, not solved at n = 12", "boa, not solved", "umda, n¹·⁷⁰ (1.50 to 1.90)"]
+    assert list(read_looks(spec)) == labels
+    assert "boa, not solved: no points;" in spec["description"]
+    assert trace_growth([row for row in rows if row.name == "boa"]) == []
 
 
 def test_the_paper_is_hollow_in_the_look_of_its_settings() -> None:
@@ -156,29 +146,17 @@ def test_the_paper_is_hollow_in_the_look_of_its_settings() -> None:
 def test_values_that_a_logarithmic_axis_cannot_show_are_left_out() -> None:
     spots = (Spot(20, 0.0, None, None), Spot(40, 9.0, -1.0, 10.0))
     panel = Panel("one", "n", (Curve("rbm", "rbm", spots),))
-    spec = draw_growth(panel, style_algorithms(["rbm"]), "cost").to_dict()
+    spec = draw_growth(panel, KNOWN_STYLES, "cost").to_dict()
     (point,) = list_values(spec)[0]
     assert (point["x"], point["low"], point["high"]) == (40, 0.009, 10)
     assert spec["layer"][0]["encoding"]["x"]["axis"]["values"] == [20, 40]
-    shares = draw_growth(panel, style_algorithms(["rbm"]), "share", log=False).to_dict()
+    shares = draw_growth(panel, KNOWN_STYLES, "share", log=False).to_dict()
     assert len(list_values(shares)[0]) == 2
 
 
-def test_scaling_has_four_figures(small_store: Path) -> None:
-    rows = read_snapshot(small_store).rows
-    figures = draw_scaling(rows, fit_laws(rows), style_algorithms(row.name for row in rows))
-    assert [figure.name for figure in figures] == ["evaluations", "cpu", "population", "building"]
-    assert [figure.paper for figure in figures] == [True, True, False, False]
-    assert [("Hollow" in figure.caption) for figure in figures] == [True, True, False, False]
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 29])
-@pytest.mark.parametrize("most", [2, 4, 7])
-def test_thinning_keeps_both_ends(count: int, most: int) -> None:
-    thinned = thin_out(range(count), most)
-    assert len(thinned) == min(count, most)
-    assert (thinned[0], thinned[-1]) == (0, count - 1)
-    assert thinned == sorted(set(thinned))
+def test_thinning_keeps_both_ends() -> None:
+    assert thin_out(range(3), 7) == [0, 1, 2]
+    assert thin_out(range(29), 5) == [0, 7, 14, 21, 28]
 
 
 def test_panels_have_letters_if_there_are_several() -> None:
@@ -187,11 +165,7 @@ def test_panels_have_letters_if_there_are_several() -> None:
     assert [chart.title.text for chart in alone.lettered] == ["5-traps"]
     titles = [spec["title"] for spec in many.list_specs()]
     assert titles[0] == {"text": "(a) 5-traps", "subtitle": "rbm"}
-    assert [title["text"] for title in titles[25:]] == [
-        "(z) 5-traps",
-        "(aa) 5-traps",
-        "(ab) 5-traps",
-    ]
+    assert [title["text"][:4] for title in titles[25:]] == ["(z) ", "(aa)", "(ab)"]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +174,7 @@ def test_panels_have_letters_if_there_are_several() -> None:
 def test_figures_are_written_in_every_format(tmp_path: Path, form: Any, start: bytes) -> None:
     spots = (Spot(20, 1.0, 0.5, 2.0), Spot(40, 9.0, 8.0, 10.0))
     panel = Panel("5-traps", "n", (Curve("rbm", "rbm, n⁶·⁷⁹", spots, ((20.0, 1.0), (40.0, 9.0))),))
-    chart = draw_growth(panel, style_algorithms(["rbm"]), "evaluations")
+    chart = draw_growth(panel, KNOWN_STYLES, "evaluations")
     path = Figure("growth", "", "", (chart,)).write(tmp_path, form)
     assert path.read_bytes().startswith(start)
     if form == "svg":

@@ -12,7 +12,7 @@ import pytest
 
 from harmonium.reports import watch
 from harmonium.reports.watch import Server, Watched
-from tests.reports.stores import SMALL, Document, fill_store
+from tests.reports.stores import SMALL, Document, Report, fill_store
 
 
 @contextmanager
@@ -27,37 +27,31 @@ def serving(store: Path) -> Iterator[Server]:
             thread.join()
 
 
-def get(address: str, host: str | None = None) -> str:
-    request = urllib.request.Request(address, headers={"Host": host} if host else {})  # noqa: S310
-    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
-        text: str = answer.read().decode()
-    return text
+def get(address: str, host: str = "localhost") -> tuple[int, str]:
+    """Return the status and the text of an answer."""
+    request = urllib.request.Request(address, headers={"Host": host})  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
 
 
-def get_error(address: str, host: str | None = None) -> tuple[int, str]:
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        get(address, host)
-    with caught.value as answer:
-        return answer.code, answer.read().decode()
-
-
-def test_the_page_and_nothing_else_is_served(small_store: Path) -> None:
-    with serving(small_store) as server:
+def test_the_page_and_nothing_else_is_served(report: Report, tmp_path: Path) -> None:
+    with serving(report(SMALL).with_suffix(".db")) as server:
         assert server.server_address[0] == "127.0.0.1"
-        document = Document(get(server.address))
+        document = Document(get(server.address)[1])
         (body,) = document.find("body")
-        assert body.attributes["data-version"] == get(f"{server.address}version")
+        assert get(f"{server.address}version") == (200, body.attributes["data-version"])
         assert "This page follows the study" in document.page
         assert "evaluations" in document.figures
-        for path in ("etc/passwd", "../small.db", "small.db", "version/"):
-            assert get_error(server.address + path) == (404, "There is nothing here.")
-        assert get_error(server.address, host="evil.example")[0] == 404
-
-
-def test_a_missing_store_is_reported(tmp_path: Path) -> None:
+        for path in ("etc/passwd", "../study.db", "study.db", "version/"):
+            assert get(server.address + path) == (404, "There is nothing here.")
+        assert get(server.address, host="evil.example")[0] == 404
     with serving(tmp_path / "none.db") as server:
-        code, words = get_error(server.address)
-        assert code == 503
+        status, words = get(server.address)
+        assert status == 503
         assert "there is no such" in words
 
 
@@ -74,11 +68,10 @@ def test_the_page_is_rebuilt_when_the_store_has_grown_and_the_pause_is_over(tmp_
 
 
 def test_a_connection_that_is_silent_is_closed(
-    small_store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    report: Report, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert watch._Handler.timeout == watch.MAX_SILENCE == 30.0
     monkeypatch.setattr(watch._Handler, "timeout", 0.05)
-    with serving(small_store) as server:
+    with serving(report(SMALL).with_suffix(".db")) as server:
         for said in (b"", b"GET /version HTTP/1.1\r\nHost: 127"):
             with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as client:
                 client.sendall(said)

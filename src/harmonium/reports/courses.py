@@ -9,21 +9,8 @@ from typing import Any, Final
 import altair as alt
 
 from harmonium.clock import PHASES
-from harmonium.reports.theme import (
-    BACKGROUND,
-    PHASE_TONES,
-    SHOWN,
-    Chart,
-    Figure,
-    Styles,
-    colour_series,
-    dash_lines,
-    draw_lines,
-    encode_evaluations,
-    finish,
-    make_data,
-    paint,
-)
+from harmonium.reports import theme
+from harmonium.reports.theme import Chart, Figure, Styles
 from harmonium.reports.words import title_runs
 from harmonium.runs import Result
 from harmonium.runs.record import to_columns
@@ -59,17 +46,14 @@ class Course:
 
     @property
     def label(self) -> str:
-        """Algorithm and run."""
         return f"{self.algorithm}, {self.which}" if self.which else self.algorithm
 
     @property
     def seed(self) -> int | None:
-        """The seed of the run."""
         return self.result.get("seed")
 
     @property
     def optimum(self) -> float | None:
-        """The optimum or target, if it is known."""
         return self.result.get("optimum")
 
     @property
@@ -112,7 +96,6 @@ class Course:
 
     @property
     def interleaved(self) -> bool:
-        """Whether the run had interleaved populations."""
         return len(self.populations) > 1
 
     @cached_property
@@ -127,7 +110,6 @@ class Course:
 
     @property
     def fact_labels(self) -> list[str]:
-        """Labels of the facts that the models report."""
         return [label for label in self.trace.get("facts", {}) if self.list_facts(label)]
 
     def list_facts(self, label: str) -> list[tuple[int, float]]:
@@ -148,7 +130,6 @@ Groups = Sequence[tuple[str, Sequence[Course]]]
 
 
 def follow(result: Result, learning: Learning | None = None, which: str = "") -> Course:
-    """Return the course of a result."""
     learned = None if learning is None else learning.learned
     trace = to_columns(result.trace)
     return Course(result.problem, result.label, result.to_dict(), trace, learned, which)
@@ -220,18 +201,21 @@ def _draw_course(
     Of a single course all populations are drawn, of several the one that found the best.
     """
     highest, ends = frame_courses(framed)
-    x = encode_evaluations(highest)
+    x = theme.encode_evaluations(highest)
     y = alt.Y("value:Q", title=unit).scale(domain=list(ends), zero=False, nice=False)
     series = name_series(courses)
     count = alt.Tooltip("evaluations:Q", format=",")
     means = _list_means(courses, series)
-    layers = _mark_optima(courses, y)
+    optima = dict.fromkeys(course.optimum for course in courses if course.optimum is not None)
+    goals = alt.Chart(theme.make_data({"value": optimum} for optimum in optima))
+    layers = [goals.mark_rule(strokeDash=[1, 3]).encode(y=y)] if optima else []
     if means:
         size = [alt.Tooltip("population:Q", format=",")] if courses[0].interleaved else []
         shown = ["run:N", count, *size, alt.Tooltip("value:Q", title="mean", format=".5~g")]
-        lines = alt.Chart(make_data(means)).transform_filter(SHOWN)
+        lines = theme.chart(means)
         at_end = lines.transform_filter("datum.end")
-        colour, dashes = colour_series(series, styles, strokes=True), dash_lines(("best", "mean"))
+        colour = theme.colour_series(series, styles, strokes=True)
+        dashes = theme.dash_lines(("best", "mean"))
         width = alt.condition("datum.finder", alt.value(1.8), alt.value(1.2))
         layers += [
             lines.mark_line().encode(
@@ -250,15 +234,14 @@ def _draw_course(
     shown = ["run:N", count, alt.Tooltip("value:Q", title="best", format=".5~g")]
     kinds = ("best", "mean") if means else None
     alone = len(best) == len(courses)  # a single step is no line
-    layers += draw_lines(
+    layers += theme.draw_lines(
         best, (x, y), series, styles, shown, dashes=kinds, marked=alone, steps=True
     )
     words = "; ".join(map(_describe_course, courses))
-    return finish(layers, title, f"{title}, {unit} by evaluations. {words}.")
+    return theme.finish(layers, title, f"{title}, {unit} by evaluations. {words}.")
 
 
 def _name_line(course: Course, series: Mapping[str, str]) -> dict[str, Any]:
-    """Return the names of a run in the data of a chart."""
     algorithm = course.algorithm
     return {"algorithm": algorithm, "series": series[algorithm], "run": course.label}
 
@@ -278,13 +261,6 @@ def _list_means(courses: Sequence[Course], series: Mapping[str, str]) -> Values:
                     for step in known
                 ]
     return values
-
-
-def _mark_optima(courses: Iterable[Course], y: alt.Y) -> list[alt.Chart]:
-    """Return a layer with a rule at each optimum; nothing if none is known."""
-    optima = dict.fromkeys(course.optimum for course in courses if course.optimum is not None)
-    goals = alt.Chart(make_data({"value": optimum} for optimum in optima))
-    return [goals.mark_rule(strokeDash=[1, 3]).encode(y=y)] if optima else []
 
 
 def _describe_course(course: Course) -> str:
@@ -320,7 +296,6 @@ def draw_training(groups: Groups, styles: Styles) -> Figure:
 
 
 def _draw_fact(title: str, label: str, courses: Sequence[Course], styles: Styles) -> Chart:
-    """Draw a fact of the models by evaluations."""
     fact = label.replace("_", " ")
     series = name_series(courses)
     values = [
@@ -329,7 +304,7 @@ def _draw_fact(title: str, label: str, courses: Sequence[Course], styles: Styles
         for count, value in course.list_facts(label)
     ]
     axes = (
-        encode_evaluations(frame_courses(courses)[0]),
+        theme.encode_evaluations(frame_courses(courses)[0]),
         _encode_fact(fact, [value["value"] for value in values]),
     )
     tooltip = [
@@ -338,11 +313,11 @@ def _draw_fact(title: str, label: str, courses: Sequence[Course], styles: Styles
         alt.Tooltip("value:Q", title=fact, format=".4~g"),
     ]
     marked = len(values) <= MAX_MARKERS * len(courses)
-    layers = draw_lines(values, axes, series, styles, tooltip, marked=marked)
+    layers = theme.draw_lines(values, axes, series, styles, tooltip, marked=marked)
     ends = {value["run"]: value["value"] for value in values}
     words = "; ".join(f"{run} ends with {value:.4g}" for run, value in ends.items())
     description = f"{title}, {fact} of the models by evaluations. {words}."
-    return finish(layers, title, description, subtitle=fact)
+    return theme.finish(layers, title, description, subtitle=fact)
 
 
 def _encode_fact(title: str, facts: Sequence[float]) -> alt.Y:
@@ -377,17 +352,20 @@ def draw_time(title: str, courses: Sequence[Course]) -> Figure:
 
 def draw_phases(title: str, bars: Sequence[Bar], subtitle: str = "") -> Chart:
     """Draw the share of the CPU time that each phase took, one bar for each label."""
-    values = [
-        {"algorithm": algorithm, "bar": label, "phase": phase, "place": place}
-        | {"share": seconds[phase] / _total(seconds), "seconds": seconds[phase]}
-        for algorithm, label, seconds in bars
-        for place, phase in enumerate(PHASES)
-    ]
-    phases = [paint(tone) for tone in PHASE_TONES.values()]
+    values, words = [], []
+    for algorithm, label, seconds in bars:
+        total = sum(seconds[phase] for phase in PHASES) or 1.0
+        values += [
+            {"algorithm": algorithm, "bar": label, "phase": phase, "place": place}
+            | {"share": seconds[phase] / total, "seconds": seconds[phase]}
+            for place, phase in enumerate(PHASES)
+        ]
+        shares = ", ".join(f"{phase} {seconds[phase] / total:.0%}" for phase in PHASES)
+        words.append(f"{label}: {shares}")
+    phases = [theme.paint(tone) for tone in theme.PHASE_TONES.values()]
     chart = (
-        alt.Chart(make_data(values))
-        .transform_filter(SHOWN)
-        .mark_bar(size=13, stroke=paint(BACKGROUND), strokeWidth=1)
+        theme.chart(values)
+        .mark_bar(size=13, stroke=theme.paint(theme.BACKGROUND), strokeWidth=1)
         .encode(
             y=alt.Y("bar:N", title=None)
             .scale(domain=[label for _, label, _ in bars])
@@ -397,7 +375,7 @@ def draw_phases(title: str, bars: Sequence[Bar], subtitle: str = "") -> Chart:
             .axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
             color=alt.Color(
                 "phase:N",
-                scale=alt.Scale(domain=list(PHASE_TONES), range=phases),
+                scale=alt.Scale(domain=list(theme.PHASE_TONES), range=phases),
                 legend=alt.Legend(title=None, columns=2, symbolType="square"),
             ),
             order=alt.Order("place:Q"),
@@ -408,14 +386,5 @@ def draw_phases(title: str, bars: Sequence[Bar], subtitle: str = "") -> Chart:
             ],
         )
     )
-    words = "; ".join(
-        f"{label}: "
-        + ", ".join(f"{phase} {seconds[phase] / _total(seconds):.0%}" for phase in PHASES)
-        for _, label, seconds in bars
-    )
-    description = f"{title}, share of CPU time by phase. {words}."
-    return finish([chart], title, description, subtitle=subtitle, height=19 * len(bars))
-
-
-def _total(seconds: Mapping[str, float]) -> float:
-    return sum(seconds[phase] for phase in PHASES) or 1.0
+    description = f"{title}, share of CPU time by phase. {'; '.join(words)}."
+    return theme.finish([chart], title, description, subtitle=subtitle, height=19 * len(bars))

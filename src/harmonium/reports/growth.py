@@ -11,23 +11,10 @@ from harmonium.analysis.findings import Law, Row
 from harmonium.analysis.paper import find_exponent, name_family, name_model, read_points
 from harmonium.analysis.statistics import Estimate, Metric
 from harmonium.clock import PHASES
-from harmonium.reports.courses import PHASES_CAPTION, draw_phases
+from harmonium.reports import theme
+from harmonium.reports.courses import PHASES_CAPTION, Bar, draw_phases
 from harmonium.reports.page import know
-from harmonium.reports.theme import (
-    BACKGROUND,
-    KNOWN_STYLES,
-    SHOWN,
-    Chart,
-    Figure,
-    Styles,
-    encode_share,
-    finish,
-    label_log,
-    make_data,
-    paint,
-    span_log,
-    thin_out,
-)
+from harmonium.reports.theme import Chart, Figure, Styles
 from harmonium.reports.words import format_value, title_problem, write_power
 
 MAX_PANELS: Final = 12
@@ -41,10 +28,7 @@ PAPER_NAMES: Final = {"RBM": "rbm-paper", "BOA": "boa", "TREE": None}
 
 TREE is shown only beside such an algorithm.
 """
-PAPER_METRICS: Final[dict[Metric, str]] = {
-    "evaluations": "evaluations",
-    "cpu_total": "cpu_seconds",
-}
+PAPER_METRICS: Final[dict[Metric, str]] = {"evaluations": "evaluations", "cpu_total": "cpu_seconds"}
 _NOT_SOLVED: Final = ", not solved"
 
 
@@ -80,13 +64,15 @@ class Panel:
 
     @property
     def all(self) -> tuple[Curve, ...]:
-        """All curves, the paper's last."""
         return (*self.curves, *self.paper)
 
     def describe(self, what: str) -> str:
-        """Return a text alternative of the panel."""
-        words = [f"{curve.label}: {_describe(curve.spots)}" for curve in self.all]
-        return f"{self.title}, {what} by {self.x_title}. " + "; ".join(words) + "."
+        words = []
+        for curve in self.all:
+            ends = dict.fromkeys((*curve.spots[:1], *curve.spots[-1:]))
+            values = " to ".join(f"{format_value(spot.mean)} at {spot.x}" for spot in ends)
+            words.append(f"{curve.label}: {values or 'no points'}")
+        return f"{self.title}, {what} by {self.x_title}. {'; '.join(words)}."
 
 
 Reader = Callable[[Row], Estimate | None]
@@ -100,12 +86,10 @@ def read_success(row: Row) -> Estimate | None:
 
 
 def read_expected(row: Row) -> Estimate | None:
-    """Return the expected evaluations to the optimum (ERT)."""
     return row.expected_evaluations
 
 
 def read_metric(metric: Metric) -> Reader:
-    """Return the reader of a metric."""
     return lambda row: row.estimate(metric)
 
 
@@ -144,7 +128,7 @@ def _group_panels(rows: Sequence[Row]) -> dict[str, list[Row]]:
         size = "" if row.given is None else f", n = {row.size}"
         panels.setdefault(title_problem(row.family) + size, []).append(row)
     grid = [title for title, mine in panels.items() if mine[0].given is not None]
-    left_out = set(grid) - set(thin_out(grid, MAX_PANELS))
+    left_out = set(grid) - set(theme.thin_out(grid, MAX_PANELS))
     return {title: mine for title, mine in panels.items() if title not in left_out}
 
 
@@ -157,7 +141,9 @@ def _trace_algorithm(rows: Sequence[Row], read: Reader, law: Law | None) -> Curv
         if estimate is not None and math.isfinite(estimate.mean)
     )
     label = rows[0].name
-    label += f", {_write_law(law.exponent)}" if law and law.exponent.known else ""
+    if law and (exponent := law.exponent).known:
+        interval = f"({exponent.low:.2f} to {exponent.high:.2f})".replace("-", "−")
+        label += f", {write_power(f'{exponent.mean:.2f}')} {interval}"
     unsolved = [str(row.size) for row in rows if row.state == "not solved"]
     if unsolved and spots:
         label += f", not solved at n = {', '.join(unsolved[:3])}{'…' if len(unsolved) > 3 else ''}"
@@ -189,19 +175,6 @@ def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterable[Curve]:
             yield Curve(name, f"the paper's {kind}{growth}", spots)
 
 
-def _write_law(exponent: Estimate) -> str:
-    """Return a law with the interval of its exponent: "n¹·⁶⁸ (1.48 to 1.88)"."""
-    interval = f"({exponent.low:.2f} to {exponent.high:.2f})".replace("-", "−")
-    return f"{write_power(f'{exponent.mean:.2f}')} {interval}"
-
-
-def _describe(spots: Sequence[Spot]) -> str:
-    if not spots:
-        return "no points"
-    ends = dict.fromkeys((spots[0], spots[-1]))
-    return " to ".join(f"{format_value(spot.mean)} at {spot.x}" for spot in ends)
-
-
 def draw_growth(
     panel: Panel, styles: Styles, y_title: str, *, form: str = "~s", log: bool = True
 ) -> Chart:
@@ -214,16 +187,16 @@ def draw_growth(
     x = alt.X(
         "x:Q",
         title=panel.x_title,
-        scale=span_log(places),
+        scale=theme.span_log(places),
         axis=alt.Axis(
             format="d", grid=False, values=places, labelOverlap="greedy", labelSeparation=8
         ),
     )
     if log:
-        scale = span_log(_list_bounds(panel.all))
-        y = alt.Y("mean:Q", title=y_title, scale=scale, axis=label_log(form))
+        scale = theme.span_log(_list_bounds(panel.all))
+        y = alt.Y("mean:Q", title=y_title, scale=scale, axis=theme.label_log(form))
     else:
-        y = encode_share("mean", y_title)
+        y = theme.encode_share("mean", y_title)
     tooltip = [
         alt.Tooltip("series:N", title="algorithm"),
         alt.Tooltip("x:Q", title=panel.x_title),
@@ -233,7 +206,7 @@ def draw_growth(
     ]
     looks = _encode_series(panel, styles)
     colour = looks[0]
-    ours = alt.Chart(make_data(_list_points(panel.curves, log=log))).transform_filter(SHOWN)
+    ours = theme.chart(_list_points(panel.curves, log=log))
     layers: list[alt.Chart] = [
         ours.transform_filter("isNumber(datum.low) && isNumber(datum.high)")
         .mark_rule(strokeWidth=1.6)
@@ -246,15 +219,15 @@ def draw_growth(
         for place, value in curve.line
     ]
     if lines:
-        fitted = alt.Chart(make_data(lines)).transform_filter(SHOWN)
+        fitted = theme.chart(lines)
         layers.insert(0, fitted.mark_line(strokeWidth=1.6).encode(x, y, colour))
     if panel.paper:
-        paper = alt.Chart(make_data(_list_points(panel.paper))).transform_filter("paper")
+        paper = alt.Chart(theme.make_data(_list_points(panel.paper))).transform_filter("paper")
         layers += [
             paper.mark_line(strokeWidth=1, strokeDash=[3, 3]).encode(x, y, colour),
             paper.mark_point(size=70, opacity=1).encode(x, y, *looks, tooltip=tooltip[:3]),
         ]
-    return finish(layers, panel.title, panel.describe(y_title))
+    return theme.finish(layers, panel.title, panel.describe(y_title))
 
 
 def _encode_series(panel: Panel, styles: Styles) -> tuple[alt.Color, alt.Fill, alt.Shape]:
@@ -262,9 +235,11 @@ def _encode_series(panel: Panel, styles: Styles) -> tuple[alt.Color, alt.Fill, a
 
     The paper's may be of an algorithm that the study has not.
     """
-    looks = [styles.get(curve.algorithm) or KNOWN_STYLES[curve.algorithm] for curve in panel.all]
-    tones = [paint(look.tone) for look in looks]
-    fills = [*tones[: len(panel.curves)], *[paint(BACKGROUND)] * len(panel.paper)]
+    looks = [
+        styles.get(curve.algorithm) or theme.KNOWN_STYLES[curve.algorithm] for curve in panel.all
+    ]
+    tones = [theme.paint(look.tone) for look in looks]
+    fills = [*tones[: len(panel.curves)], *[theme.paint(theme.BACKGROUND)] * len(panel.paper)]
     labels, legend = [curve.label for curve in panel.all], alt.Legend(title=None, columns=1)
 
     def scale(values: Sequence[Any]) -> alt.Scale:
@@ -319,34 +294,22 @@ def draw_scaling(rows: Sequence[Row], laws: Sequence[Law], styles: Styles) -> li
     """Return evaluations, CPU time, population and building time against size."""
     found = "the smallest population found with which all runs were solved."
     theirs = f"{_PAPER} (Theirs are seconds of one core of an Opteron 6272.)"
+    solving = f"Evaluations to the optimum, with {found} {_LOG}"
+    running = "CPU seconds of a run at that population."
+    building = "CPU seconds of a run spent in building models."
     figures: list[tuple[str, str, Metric, str, str]] = [
-        (
-            *("evaluations", "Evaluations against size", "evaluations"),
-            *(f"Evaluations to the optimum, with {found} {_LOG} {_LAWS}", _PAPER),
-        ),
-        (
-            *("cpu", "CPU time against size", "cpu_total"),
-            *(f"CPU seconds of a run at that population. {_LAWS}", theirs),
-        ),
-        (
-            "population",
-            "Population against size",
-            "population",
-            f"{found.capitalize()} {_LAWS}",
-            "",
-        ),
-        (
-            *("building", "Time of model building", "cpu_building"),
-            *(f"CPU seconds of a run spent in building models. {_LAWS}", ""),
-        ),
+        ("evaluations", "Evaluations against size", "evaluations", solving, _PAPER),
+        ("cpu", "CPU time against size", "cpu_total", running, theirs),
+        ("population", "Population against size", "population", found.capitalize(), ""),
+        ("building", "Time of model building", "cpu_building", building, ""),
     ]
     drawn = []
-    for name, title, metric, caption, about_paper in figures:
+    for name, title, metric, words, about_paper in figures:
         panels = trace_costs(rows, read_metric(metric), laws, metric)
         paper = any(panel.paper for panel in panels)
         unit = "CPU seconds" if metric.startswith("cpu") else metric
-        charts = _draw_all(panels, styles, unit)
-        drawn.append(Figure(name, title, caption + about_paper * paper, charts, paper))
+        caption = f"{words} {_LAWS}{about_paper if paper else ''}"
+        drawn.append(Figure(name, title, caption, _draw_all(panels, styles, unit), paper))
     return drawn
 
 
@@ -360,20 +323,13 @@ def draw_runs(rows: Sequence[Row], styles: Styles) -> list[Figure]:
     note = f" Shown are {MAX_PANELS} of {cells} sizes." if grid and cells > MAX_PANELS else ""
     by = "population" if grid else "size"
     means = f"Means over all runs, solved or not. {_INTERVALS}"
+    shares = "Share of the runs that were solved."
+    evaluations, seconds = read_metric("evaluations"), read_metric("cpu_total")
     figures: list[tuple[str, str, str, Reader, str]] = [
-        (
-            *("solved", "Success rate", "Share of the runs that were solved."),
-            *(read_success, "runs solved"),
-        ),
-        (
-            *("expected", f"Expected evaluations against {by}", _ERT),
-            *(read_expected, "evaluations"),
-        ),
-        (
-            *("evaluations", f"Evaluations against {by}", means),
-            *(read_metric("evaluations"), "evaluations"),
-        ),
-        ("cpu", f"CPU time against {by}", means, read_metric("cpu_total"), "CPU seconds"),
+        ("solved", "Success rate", shares, read_success, "runs solved"),
+        ("expected", f"Expected evaluations against {by}", _ERT, read_expected, "evaluations"),
+        ("evaluations", f"Evaluations against {by}", means, evaluations, "evaluations"),
+        ("cpu", f"CPU time against {by}", means, seconds, "CPU seconds"),
     ]
     return [
         Figure(name, title, caption + note, _draw_all(trace_costs(rows, read), styles, unit))
@@ -392,20 +348,14 @@ def draw_shares(rows: Sequence[Row]) -> Figure:
     done = [row for row in rows if row.state == "done"]
     for family in dict.fromkeys(row.family for row in done):
         mine = [row for row in done if row.family == family]
-        sizes = thin_out(sorted({row.size for row in mine}), MAX_PHASE_SIZES)
+        sizes = theme.thin_out(sorted({row.size for row in mine}), MAX_PHASE_SIZES)
         cells = {(row.name, row.size): row for row in mine}  # on a grid the last population
-        bars = [
-            (name, f"{name}, n = {size}", _mean_phases(cells[name, size]))
-            for name in dict.fromkeys(row.name for row in mine)
-            for size in sizes
-            if (name, size) in cells
-        ]
+        bars: list[Bar] = []
+        for name in dict.fromkeys(row.name for row in mine):
+            for row in (cells[name, size] for size in sizes if (name, size) in cells):
+                samples: dict[Any, Any] = row.samples
+                means = {f"{one}": float(samples[f"cpu_{one}"].mean()) for one in PHASES}
+                bars.append((name, f"{name}, n = {row.size}", means))
         panels.append(draw_phases(title_problem(family), bars))
     caption = f"{PHASES_CAPTION} By algorithm and size, at most {MAX_PHASE_SIZES} sizes."
     return Figure("phases", "Where the time goes", caption, tuple(panels))
-
-
-def _mean_phases(row: Row) -> dict[str, float]:
-    """Return the mean CPU seconds of each phase."""
-    samples: dict[Any, Any] = row.samples
-    return {phase: float(samples[f"cpu_{phase}"].mean()) for phase in PHASES}

@@ -7,25 +7,10 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 
+from harmonium.reports import theme
 from harmonium.reports.courses import Course
 from harmonium.reports.page import Cell, Column, Section, Table, Value
-from harmonium.reports.theme import (
-    BACKGROUND,
-    GREY,
-    TEXT,
-    Chart,
-    Figure,
-    Styles,
-    Tone,
-    Values,
-    draw_lines,
-    encode_cells,
-    encode_evaluations,
-    encode_share,
-    finish,
-    make_data,
-    paint,
-)
+from harmonium.reports.theme import Chart, Figure, Styles, Tone, Values
 from harmonium.reports.words import count, title_problem, title_runs
 from harmonium.runs import Result
 from harmonium.studies.learning import Learned, Pairs, Score, Units
@@ -47,7 +32,6 @@ class Model(NamedTuple):
 
 
 def list_models(courses: Sequence[Course]) -> list[Model]:
-    """Return the runs of which it is known what their models learned."""
     models = []
     for one in courses:
         if learned := one.learned:
@@ -85,11 +69,7 @@ class Measure(NamedTuple):
 
 
 MEASURES: Final = (
-    Measure(
-        "precision",
-        lambda score: score.precision,
-        lambda learned, _: learned.density,
-    ),
+    Measure("precision", lambda score: score.precision, lambda learned, _: learned.density),
     Measure(
         "recall",
         lambda score: score.recall,
@@ -132,7 +112,6 @@ def _draw_scores(models: Sequence[Model], styles: Styles) -> Figure:
 
 
 def _choose_medians(models: Sequence[Model]) -> list[Model]:
-    """Return the median of the runs of each algorithm, by evaluations."""
     runs: dict[str, list[Model]] = {}
     for one in sorted(models, key=lambda one: one.learned.last.evaluations):
         runs.setdefault(one.course.algorithm, []).append(one)
@@ -156,8 +135,8 @@ def _draw_measure(models: Sequence[Model], styles: Styles, measure: Measure) -> 
     ]
     name, title = measure.title, models[0].title
     axes = (
-        encode_evaluations(max(value["evaluations"] for value in values)),
-        encode_share("share", name),
+        theme.encode_evaluations(max(value["evaluations"] for value in values)),
+        theme.encode_share("share", name),
     )
     tooltip = [
         "run:N",
@@ -166,14 +145,14 @@ def _draw_measure(models: Sequence[Model], styles: Styles, measure: Measure) -> 
         alt.Tooltip("share:Q", title=name, format=".0%"),
     ]
     dashes = ("model", "chance")
-    layers = draw_lines(values, axes, series, styles, tooltip, dashes=dashes, marked=True)
+    layers = theme.draw_lines(values, axes, series, styles, tooltip, dashes=dashes, marked=True)
     words = "; ".join(
         f"{one.course.label} ends with {measure.read(one.learned.last) or 0:.0%}, by chance "
         f"{measure.chance(one.learned, one.learned.last) or 0:.0%}"
         for one in models
     )
     description = f"{title}, {name} of learned pairs by evaluations. {words}."
-    return finish(layers, title, description, subtitle=name)
+    return theme.finish(layers, title, description, subtitle=name)
 
 
 def _draw_all_weights(models: Sequence[Model], styles: Styles) -> Figure:
@@ -198,8 +177,8 @@ def _draw_weights(one: Model, units: Units, styles: Styles) -> Chart:
         if weight > 0.05 * strongest
     ]
     cells = (
-        encode_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
-        encode_cells(alt.Y, "bit", "bit", length),
+        theme.encode_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
+        theme.encode_cells(alt.Y, "bit", "bit", length),
     )
     tone = styles[one.course.algorithm].tone
     looks = [_shade("weight", "size of the weight", strongest, tone)]
@@ -218,16 +197,15 @@ def _draw_cells(
     tooltip: Sequence[Any],
     words: tuple[str, str, str],
 ) -> Chart:
-    """Draw a map with its title, text alternative and subtitle."""
     title, description, subtitle = words
-    marks = alt.Chart(make_data(values)).mark_rect(strokeWidth=0.8)
+    marks = alt.Chart(theme.make_data(values)).mark_rect(strokeWidth=0.8)
     chart = marks.encode(*cells, *looks, tooltip=list(tooltip))
-    return finish([chart], title, description, subtitle=subtitle, height=300)
+    return theme.finish([chart], title, description, subtitle=subtitle, height=300)
 
 
 def _shade(field: str, title: str, highest: float, tone: Tone) -> alt.Color:
     """Return a colour from that of the page to a tone, with a legend."""
-    shades = [paint(BACKGROUND), paint(tone)]
+    shades = [theme.paint(theme.BACKGROUND), theme.paint(tone)]
     return alt.Color(
         f"{field}:Q",
         scale=alt.Scale(
@@ -265,15 +243,15 @@ def _draw_pairs(one: Model, pairs: Pairs, styles: Styles) -> Chart:
     legend = alt.Legend(title=None, columns=2, symbolType="square")
 
     def scale(*tones: Tone) -> alt.Scale:
-        return alt.Scale(domain=list(kinds), range=[paint(tone) for tone in tones])
+        return alt.Scale(domain=list(kinds), range=[theme.paint(tone) for tone in tones])
 
     cells = (
-        encode_cells(alt.X, "other", columns, length),
-        encode_cells(alt.Y, "one", rows, length),
+        theme.encode_cells(alt.X, "other", columns, length),
+        theme.encode_cells(alt.Y, "one", rows, length),
     )
     looks = [
-        alt.Fill("kind:N", scale=scale(tone, BACKGROUND, TEXT), legend=legend),
-        alt.Stroke("kind:N", scale=scale(tone, GREY, TEXT), legend=legend),
+        alt.Fill("kind:N", scale=scale(tone, theme.BACKGROUND, theme.TEXT), legend=legend),
+        alt.Stroke("kind:N", scale=scale(tone, theme.GREY, theme.TEXT), legend=legend),
     ]
     strength = alt.Tooltip("strength:Q", title=pairs.unit)
     tooltip = [alt.Tooltip("kind:N", title="pair"), "one:O", "other:O", strength]
@@ -326,7 +304,6 @@ def explain_learning(models: Sequence[Model]) -> str:
 
 
 def tabulate_learned(models: Sequence[Model]) -> Table:
-    """Return what the last model of each run had learned."""
     columns = [
         Column("problem", "problem"),
         Column("algorithm", "algorithm"),
@@ -379,7 +356,6 @@ def show_interactions(result: Result, title: str, styles: Styles) -> list[Sectio
 
 
 def describe_interactions(result: Result) -> str:
-    """Return what was learned of the function, in words."""
     pairs = result.interactions
     number = f"{count(len(pairs), 'pair')} of bits"
     if result.function is None:
@@ -409,7 +385,10 @@ def _draw_interactions(result: Result, title: str, styles: Styles) -> Chart:
     colour = _shade("strength", "strength", strongest, styles[result.label].tone)
     known = result.function is not None
     length = len(result.x)
-    cells = (encode_cells(alt.X, "one", "bit", length), encode_cells(alt.Y, "other", "bit", length))
+    cells = (
+        theme.encode_cells(alt.X, "one", "bit", length),
+        theme.encode_cells(alt.Y, "other", "bit", length),
+    )
     looks = [colour if known else colour.legend(None)]
     tooltip = ["one:O", "other:O", *(["strength:Q"] if known else [])]
     words = f"{title}, pairs of bits that interact: {len(result.interactions)}."

@@ -48,11 +48,9 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether it has numbers."""
         return self.write is not None
 
     def show(self, value: Value) -> Cell:
-        """Return the cell of a value."""
         if value is None or isinstance(value, Cell):
             return value or Cell("–")
         if isinstance(value, str) or self.write is None:
@@ -112,6 +110,13 @@ class Section:
     text: str = ""
     """Shown as it is, in a monospaced font."""
 
+    @property
+    def has_content(self) -> bool:
+        """Whether there is more than an introduction."""
+        parts = self.sentences, self.remarks, self.text
+        drawn = any(figure.panels for figure in self.figures)
+        return drawn or any(parts) or any(table.rows for table in self.tables)
+
 
 @dataclass(frozen=True)
 class Page:
@@ -141,17 +146,14 @@ class Page:
 
     @property
     def figures(self) -> list[Figure]:
-        """All figures that have panels."""
         return [figure for section in self.sections for figure in section.figures if figure.panels]
 
     @property
     def paper(self) -> bool:
-        """Whether points of the paper can be switched off."""
         return any(figure.paper for figure in self.figures)
 
     @property
     def written(self) -> str:
-        """When the page is written."""
         return format_time(datetime.now(UTC).isoformat())
 
 
@@ -235,7 +237,6 @@ def _write_policy(script: str) -> str:
 
 
 def _split_settings(text: str) -> list[str]:
-    """Return the pieces between which a line may break: after commas and colons."""
     return re.split("(?<=[,:])", text)
 
 

@@ -17,21 +17,9 @@ from harmonium.analysis.performance import (
     tabulate_targets,
     trace_ecdfs,
 )
+from harmonium.reports import theme
 from harmonium.reports.page import Cell, Column, Section, Table, know
-from harmonium.reports.theme import (
-    SHOWN,
-    Chart,
-    Figure,
-    Styles,
-    colour_series,
-    draw_lines,
-    encode_share,
-    finish,
-    label_log,
-    make_data,
-    span_log,
-    thin_out,
-)
+from harmonium.reports.theme import Chart, Figure, Styles
 from harmonium.reports.words import title_problem
 from harmonium.text import format_count
 
@@ -47,7 +35,6 @@ Grouped = TypeVar("Grouped", Ecdf, FixedTarget)
 def draw_ecdfs(
     trajectories: Sequence[Trajectory], styles: Styles, qualities: Sequence[float] = QUALITIES
 ) -> Figure:
-    """Return the ECDF of runtimes, a panel for each problem size."""
     caption = (
         f"The share of all pairs of a run and one of {len(qualities)} targets that are reached "
         "within so many evaluations. Targets are evenly spaced from the worst first row of all "
@@ -76,7 +63,6 @@ def _draw_sizes(
     draw: Callable[[str, Sequence[Grouped], Styles], Chart],
     styles: Styles,
 ) -> tuple[Chart, ...]:
-    """Draw a panel for each problem size."""
     groups: dict[tuple[str, int], list[Grouped]] = {}
     for curve in curves:
         groups.setdefault((curve.group.family, curve.group.size), []).append(curve)
@@ -95,21 +81,21 @@ def _draw_ecdf(title: str, ecdfs: Sequence[Ecdf], styles: Styles) -> Chart:
         missed = ecdf.steps.evaluate(highest) < 1
         lines += _list_steps(ecdf, ecdf.evaluations if missed else highest)
         ends += lines[-1:] if missed else []
-    scale, axis = span_log([1, highest], room=0), label_log(grid=False)
+    scale, axis = theme.span_log([1, highest], room=0), theme.label_log(grid=False)
     x = alt.X("evaluations:Q", title="function evaluations", scale=scale, axis=axis)
-    y = encode_share("share", "proportion of (run, target) pairs")
-    series = _name_series(ecdfs)
+    y = theme.encode_share("share", "proportion of (run, target) pairs")
+    series = {ecdf.group.label: ecdf.group.label for ecdf in ecdfs}
     tooltip = [
         _ALGORITHM,
         alt.Tooltip("evaluations:Q", title="evaluations", format=",.0f"),
         alt.Tooltip("share:Q", title="targets reached", format=".1%"),
     ]
-    layers = draw_lines(lines, (x, y), series, styles, tooltip, steps=True)
+    layers = theme.draw_lines(lines, (x, y), series, styles, tooltip, steps=True)
     if ends:
-        crosses = alt.Chart(make_data(ends)).transform_filter(SHOWN)
+        crosses = theme.chart(ends)
         layers.append(
             crosses.mark_point(shape=_CROSS, size=60, strokeWidth=2, opacity=1).encode(
-                *(x, y, colour_series(series, styles, strokes=True)), tooltip=tooltip
+                *(x, y, theme.colour_series(series, styles, strokes=True)), tooltip=tooltip
             )
         )
     words = "; ".join(
@@ -118,7 +104,7 @@ def _draw_ecdf(title: str, ecdfs: Sequence[Ecdf], styles: Styles) -> Chart:
         for ecdf in ecdfs
     )
     description = f"{title}, proportion of targets reached by function evaluations. {words}."
-    return finish(layers, title, description)
+    return theme.finish(layers, title, description)
 
 
 def _list_steps(ecdf: Ecdf, end: float) -> list[dict[str, Any]]:
@@ -129,7 +115,7 @@ def _list_steps(ecdf: Ecdf, end: float) -> list[dict[str, Any]]:
     first, last = ((float(where), steps.evaluate(where)) for where in (1, end))
     return [
         _name(ecdf) | {"evaluations": where, "share": share}
-        for where, share in (first, *thin_out(points, MAX_STEPS), last)
+        for where, share in (first, *theme.thin_out(points, MAX_STEPS), last)
     ]
 
 
@@ -151,8 +137,8 @@ def _draw_ert(title: str, rows: Sequence[FixedTarget], styles: Styles) -> Chart:
         scale=alt.Scale(zero=False, nice=False, domain=[min(places), max(places)]),
         axis=alt.Axis(grid=False, tickCount=6, format="~g" if by_fitness else "%"),
     )
-    scale = span_log([value["ert"] for value in values])
-    y = alt.Y("ert:Q", title="ERT (function evaluations)", scale=scale, axis=label_log())
+    scale = theme.span_log([value["ert"] for value in values])
+    y = alt.Y("ert:Q", title="ERT (function evaluations)", scale=scale, axis=theme.label_log())
     tooltip = [
         _ALGORITHM,
         alt.Tooltip("target:Q", title="target", format=".4~g" if by_fitness else ".0%"),
@@ -161,27 +147,19 @@ def _draw_ert(title: str, rows: Sequence[FixedTarget], styles: Styles) -> Chart:
         alt.Tooltip("high:Q", title="to", format=",.4~g"),
         alt.Tooltip("successes:N", title="runs that reach it"),
     ]
-    layers = draw_lines(values, (x, y), _name_series(rows), styles, tooltip, marked=True)
+    series = {row.group.label: row.group.label for row in rows}
+    layers = theme.draw_lines(values, (x, y), series, styles, tooltip, marked=True)
     last = {row.group.label: row for row in rows}
     words = "; ".join(
-        f"{label} to the last target: "
-        + (
-            f"{format_count(row.ert)} ({row.successes} of {row.runs} runs)" * bool(row.successes)
-            or "–"
-        )
+        f"{label} to the last target: {format_count(row.ert) if row.successes else '–'} "
+        f"({row.successes} of {row.runs} runs)"
         for label, row in last.items()
     )
-    return finish(layers, title, f"{title}, expected running time by target. {words}.")
+    return theme.finish(layers, title, f"{title}, expected running time by target. {words}.")
 
 
 def _name(curve: Ecdf | FixedTarget) -> dict[str, Any]:
-    """Return the names of an algorithm in the data of a chart."""
-    label = curve.group.label
-    return {"algorithm": label, "series": label, "run": label}
-
-
-def _name_series(curves: Iterable[Ecdf | FixedTarget]) -> dict[str, str]:
-    return {curve.group.label: curve.group.label for curve in curves}
+    return dict.fromkeys(("algorithm", "series", "run"), curve.group.label)
 
 
 _QUALITIES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
@@ -193,7 +171,6 @@ _EXPLANATION: Final = (
 
 
 def show_performance(trajectories: Sequence[Trajectory], styles: Styles) -> Section:
-    """Return the section: ECDF and ERT, and a table of fixed targets."""
     name, title = "performance", "Runtime to targets"
     if not trajectories:
         return Section(name, title)

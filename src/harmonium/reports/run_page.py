@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import hypot
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from harmonium.reports.page import (
 from harmonium.reports.theme import Figure, Styles, style_algorithms
 from harmonium.reports.words import count, join_words, title_problem
 from harmonium.runs import Result, Step
-from harmonium.runs.record import Solution
 from harmonium.runs.result import advise, describe_course, describe_optimality
 from harmonium.studies.learning import Learning, why_not_scorable
 from harmonium.text import format_count, format_duration, format_seconds
@@ -62,13 +61,15 @@ def write_result_report(path: Path, result: Result, name: str | None = None) -> 
 
 
 def make_result_page(result: Result, name: str | None = None) -> Page:
-    """Make the page of one result."""
     title = result.problem if name is None else name
     styles = style_algorithms([result.label])
-    names = result.variables
+    names, generations = result.variables, result.generations
     number = format_count(len(result.x) if names is None else len(names.variables))
     length = f"{number} {'bits' if names is None else 'variables'}"
     written = format_time(datetime.now(UTC).isoformat())
+    population = format_count(result.best_found_by) if result.best_found_by else None
+    if population is None and any(step.population for step in result.trace):
+        population = "none: the best is an initial solution"
     advice = f"Optimal: {describe_optimality(result)}. {advise(result)}"
     return Page(
         kind="optimisation",
@@ -91,11 +92,8 @@ def make_result_page(result: Result, name: str | None = None) -> Page:
             ("Goal", "the smallest value" if result.minimized else "the largest value"),
             ("Target", None if result.optimum is None else f"{result.optimum:.10g}"),
             ("Algorithm", result.algorithm),
-            ("Population that found the best", _name_population(result)),
-            (
-                "Generations",
-                None if result.generations is None else format_count(result.generations),
-            ),
+            ("Population that found the best", population),
+            ("Generations", None if generations is None else format_count(generations)),
             ("Seed", str(result.seed)),
             ("Time on the clock", format_duration(result.seconds)),
             ("Page written", written),
@@ -122,14 +120,11 @@ def write_result_lead(result: Result) -> str:
     if served > 0:
         found += f"; the cache served {count(served, 'more evaluation')}"
     words = [f"{found}."]
-    if result.noisy and result.fun_error is None:
+    if result.noisy:
+        error = f" of {result.fun_error:.2g}" if result.fun_error else " that is not known"
         words.append(
-            "The function is noisy, and the best was not called often enough to say how much."
-        )
-    elif result.noisy:
-        words.append(
-            "The function is noisy: the value is a mean of repeated calls, with a standard error "
-            f"of {result.fun_error:.2g}."
+            "The function is noisy: the value is a mean of repeated calls, with a standard error"
+            f"{error}."
         )
     if result.failures:
         words.append(f"{count(result.failures, 'call')} failed.")
@@ -147,7 +142,6 @@ def write_result_lead(result: Result) -> str:
 
 
 def _show_best(result: Result) -> Section:
-    """Return the best bits, or the best values of variables."""
     if result.variables is None:
         return Section("bits", "The best bits", [describe_ones(result)], text=format_bits(result.x))
     texts = result.variables.list_texts(result.x)
@@ -187,14 +181,11 @@ def list_bits(places: Iterable[int] | np.ndarray, most: int = MAX_LISTED_BITS) -
 
 
 def show_solutions(result: Result) -> Section:
-    """Return what the best solutions have in common, and the solutions as a table."""
-    words = []
-    if len(result.solutions) > 1:
-        words = [describe_common(result)]
-        words += [describe_flips(result)] if result.variables is None else []
-    table = tabulate_solutions(result)
+    words = [describe_common(result)] if len(result.solutions) > 1 else []
+    if result.variables is None and (flips := describe_flips(result)):
+        words.append(flips)
     title = "What good solutions have in common"
-    return Section("solutions", title, [text for text in words if text], tables=[table])
+    return Section("solutions", title, words, tables=[tabulate_solutions(result)])
 
 
 def describe_common(result: Result) -> str:
@@ -229,16 +220,12 @@ def describe_flips(result: Result) -> str:
     for other in others:
         changed = np.flatnonzero(other.x != best.x)
         if len(changed) == 1:
-            words.append(f"bit {changed[0]} {_describe_loss(best, other)}")
+            loss = abs(best.fun - other.fun)
+            noise = 2 * hypot(best.fun_error or 0.0, other.fun_error or 0.0)
+            doubt = " beyond the noise" if 0 < loss <= noise else ""
+            cost = f"costs {loss:.4g}" if loss > noise else f"makes no difference{doubt}"
+            words.append(f"bit {changed[0]} {cost}")
     return f"Changing a single bit of the best: {', '.join(words)}." if words else ""
-
-
-def _describe_loss(best: Solution, other: Solution) -> str:
-    loss = abs(best.fun - other.fun)
-    errors = (best.fun_error, other.fun_error)
-    if None not in errors and loss <= 2 * hypot(*(error or 0.0 for error in errors)):
-        return "makes no difference beyond the noise"
-    return f"costs {loss:.4g}" if loss else "makes no difference"
 
 
 def tabulate_solutions(result: Result) -> Table:
@@ -255,10 +242,16 @@ def tabulate_solutions(result: Result) -> Table:
         Column("found_at", "found at evaluation", format_count),
     ]
     rows = []
+    best, names = result.solutions[0], result.variables
     for rank, solution in enumerate(result.solutions, 1):
-        changed = _list_changes(result, solution)
-        words = list_bits(map(int, changed)) if of_bits else ", ".join(changed)
-        difference = solution.fun - result.solutions[0].fun
+        if names is None:
+            changed: list[Any] = np.flatnonzero(solution.x != best.x).tolist()
+            words = list_bits(changed)
+        else:
+            before, texts = names.list_texts(best.x), names.list_texts(solution.x)
+            changed = [f"{name}={texts[name]}" for name in texts if texts[name] != before[name]]
+            words = ", ".join(changed)
+        difference = solution.fun - best.fun
         error = solution.fun_error if result.noisy else None
         rows.append(
             (
@@ -269,16 +262,6 @@ def tabulate_solutions(result: Result) -> Table:
     caption = "The best different solutions, best first; of equal ones the first that was found."
     caption += " Bits are counted from 0." if of_bits else ""
     return Table("solutions", caption, columns, rows)
-
-
-def _list_changes(result: Result, solution: Solution) -> list[str]:
-    """Return the bits, or the variables with their values, that differ from the best."""
-    best, names = result.solutions[0], result.variables
-    if names is None:
-        return [str(place) for place in np.flatnonzero(solution.x != best.x)]
-    before = names.list_texts(best.x)
-    texts = names.list_texts(solution.x)
-    return [f"{name}={text}" for name, text in texts.items() if text != before[name]]
 
 
 def _show_course(result: Result, title: str, styles: Styles) -> Section:
@@ -293,19 +276,8 @@ def _show_course(result: Result, title: str, styles: Styles) -> Section:
     return Section("course", "Course of the run", [describe_course(result)], figures=figures)
 
 
-def _name_population(result: Result) -> str | None:
-    """Return the size of the population that found the best; none for other algorithms."""
-    if result.best_found_by:
-        return format_count(result.best_found_by)
-    populations = any(step.population for step in result.trace)
-    return "none: the best is an initial solution" if populations else None
-
-
 def write_run_report(
-    path: Path,
-    problem: Problem,
-    results: Sequence[Result],
-    learnings: Sequence[Learning] = (),
+    path: Path, problem: Problem, results: Sequence[Result], learnings: Sequence[Learning] = ()
 ) -> None:
     """Write the page of one or more runs on a problem.
 
@@ -333,10 +305,13 @@ def write_run_report(
     write_page(path, make_run_page(problem, results, learnings))
 
 
+_NOT_FOLLOWED: Final = "no `Learning` followed the runs to look at their models"
+_NO_MODELS: Final = "no model was built that offers `interactions()` or `weights()`"
+
+
 def make_run_page(
     problem: Problem, results: Sequence[Result], learnings: Sequence[Learning] = ()
 ) -> Page:
-    """Make the page of one or more runs on a problem."""
     drawn, remarks = _choose_runs(_follow_all(results, learnings))
     styles = style_algorithms(course.algorithm for course in drawn)
     title, words = results[0].problem, title_problem(results[0].problem)
@@ -345,7 +320,7 @@ def make_run_page(
     best = max(results, key=lambda result: -result.fun if result.minimized else result.fun)
     trace = "The first run, one row for each step; long traces are thinned out."
     tables = [tabulate_results(results), tabulate_trace(results[0].trace, trace)]
-    reason = why_not_scorable(problem) or _explain_absence(learnings)
+    reason = why_not_scorable(problem) or (_NO_MODELS if learnings else _NOT_FOLLOWED)
     return Page(
         kind="single run" if len(results) == 1 else "runs",
         title=title,
@@ -419,20 +394,8 @@ def _draw_courses(title: str, drawn: Sequence[Course], styles: Styles) -> list[F
             (f"{title}: {name}", [course for course in courses if course.algorithm == name])
             for name in dict.fromkeys(course.algorithm for course in courses)
         ]
-    return [
-        draw_convergence(groups, styles, shared=True),
-        draw_training([(title, courses)], styles),
-    ]
-
-
-def _explain_absence(learnings: Sequence[Learning]) -> str:
-    """Return why nothing is known of the models, though the problem has pairs to find."""
-    if not learnings:
-        return "no `Learning` followed the runs to look at their models"
-    return (
-        "no model was built that offers `interactions()` or `weights()`, which report what it has "
-        "learned"
-    )
+    training = draw_training([(title, courses)], styles)
+    return [draw_convergence(groups, styles, shared=True), training]
 
 
 def write_run_lead(results: Sequence[Result], best: Result) -> str:
@@ -454,7 +417,6 @@ def write_run_lead(results: Sequence[Result], best: Result) -> str:
 
 
 def tabulate_results(results: Sequence[Result]) -> Table:
-    """Return a row for each run; columns that no run has are left out."""
     columns = [
         Column("label", "algorithm"),
         Column("seed", "seed", str),

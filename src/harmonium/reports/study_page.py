@@ -44,12 +44,7 @@ from harmonium.reports.page import (
 )
 from harmonium.reports.performance import show_performance
 from harmonium.reports.theme import Styles, style_algorithms
-from harmonium.reports.words import (
-    compare_algorithms,
-    describe_unsolved,
-    title_problem,
-    write_lead,
-)
+from harmonium.reports.words import compare_algorithms, describe_unsolved, title_problem, write_lead
 from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Walk
 from harmonium.studies.store import About, Overview, Store
@@ -63,7 +58,7 @@ class Snapshot:
 
     study: About
     overview: Overview
-    taken: datetime
+    taken: str
     rows: Sequence[Row]
     courses: Sequence[tuple[str, int, Course]]
     """The first run of each family, size and algorithm that was measured, with family and size."""
@@ -79,22 +74,18 @@ class Snapshot:
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing left to run."""
         return self.done == len(self.rows)
 
     @property
     def plan(self) -> str:
-        """The name of the study's plan, the same for all rows."""
         return self.rows[0].plan
 
     @cached_property
     def laws(self) -> list[Law]:
-        """How the cost of each family and algorithm grows."""
         return fit_laws(self.rows)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        """Each two algorithms at each size, on the same runs or instances."""
         return compare_rows(self.rows)
 
     def choose_largest(self, *, learned: bool = False) -> list[tuple[str, int, Course]]:
@@ -108,7 +99,6 @@ class Snapshot:
 
 
 def take_snapshot(store: Store) -> Snapshot:
-    """Read everything a report needs."""
     with store.frozen():
         study, walks = read_walks(store)
         runs = [walk for walk in walks if walk.case.plan.name == "runs"]
@@ -116,7 +106,7 @@ def take_snapshot(store: Store) -> Snapshot:
         return Snapshot(
             study=study,
             overview=store.overview(),
-            taken=datetime.now(UTC),
+            taken=datetime.now(UTC).isoformat(),
             rows=summarize(walks),
             courses=courses,
             reasons=reasons,
@@ -152,7 +142,6 @@ def _read_courses(
 
 
 def make_study_page(snapshot: Snapshot) -> Page:
-    """Make the report."""
     study = snapshot.study
     styles = style_algorithms(row.name for row in snapshot.rows)
     measured = {"bisect": _show_growth, "grid": _show_grid, "runs": _show_success}
@@ -167,26 +156,22 @@ def make_study_page(snapshot: Snapshot) -> Page:
         _show_numbers(snapshot),
     ]
     overview, facts = snapshot.overview, _list_facts(snapshot)
+    done = f"{snapshot.done} of {len(snapshot.rows)} rows"
+    partial = f"A snapshot of an unfinished study: {done} at {format_time(snapshot.taken)}."
     machine = [text for name, text in facts if text and name in ("Started", "Processor")]
     return Page(
         kind="study report",
         title=study.name,
         description=study.description,
         complete=snapshot.complete,
-        state=_describe_state(snapshot),
+        state=f"Complete: {done}." if snapshot.complete else partial,
         lead=write_lead(snapshot.rows),
-        sections=[section for section in sections if _has_content(section)],
+        sections=[section for section in sections if section.has_content],
         run=", ".join([f"seed {study.seed}", f"{format_count(overview.trials)} trials", *machine]),
         facts=facts,
         texts=[("The study", study.definition), *write_environments(overview.environments)],
         styles=styles,
     )
-
-
-def _has_content(section: Section) -> bool:
-    drawn = any(figure.panels for figure in section.figures)
-    written = bool(section.sentences) or bool(section.remarks)
-    return drawn or written or any(table.rows for table in section.tables)
 
 
 def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
@@ -206,7 +191,6 @@ def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
 
 
 def _show_scaling(snapshot: Snapshot) -> Section:
-    """Return exponents, crossings and break-even prices."""
     prices = find_prices(snapshot.rows, snapshot.comparisons)
     sentences = [
         *map(describe_crossing, find_crossings(snapshot.laws)),
@@ -255,9 +239,8 @@ def _show_runs(snapshot: Snapshot, styles: Styles) -> Section:
 def _show_models(snapshot: Snapshot, styles: Styles) -> Section:
     drawn = snapshot.choose_largest(learned=True)
     known = {family for family, _, _ in drawn}
-    remarks = [
-        f"{family} is left out: {why}." for family, why in snapshot.reasons if family not in known
-    ]
+    reasons = [(family, why) for family, why in snapshot.reasons if family not in known]
+    remarks = [f"{family} is left out: {why}." for family, why in reasons]
     return show_learned(list_models([course for _, _, course in drawn]), styles, "", remarks)
 
 
@@ -275,16 +258,7 @@ def _show_numbers(snapshot: Snapshot) -> Section:
     )
 
 
-def _describe_state(snapshot: Snapshot) -> str:
-    number = f"{snapshot.done} of {len(snapshot.rows)} rows"
-    if snapshot.complete:
-        return f"Complete: {number}."
-    taken = format_time(snapshot.taken.isoformat())
-    return f"A snapshot of an unfinished study: {number} at {taken}."
-
-
 def _list_facts(snapshot: Snapshot) -> list[tuple[str, str | None]]:
-    """Return what was run, by name."""
     study, all_of = snapshot.study, snapshot.overview
     failed = f", {all_of.failed:,} of them failed" if all_of.failed else ""
     facts: list[tuple[str, str | None]] = [
@@ -341,8 +315,11 @@ def tabulate_laws(laws: Sequence[Law]) -> Table:
         cells: list[Any] = [family, name, " ".join(map(str, first.sizes))]
         cells += [" ".join(map(str, first.missing)) or None] if missing else []
         for metric in _LAW_TITLES:
-            law = known.get(metric)
-            cells += [None, None] if law is None else [_show_exponent(law), law.paper]
+            if law := known.get(metric):
+                exponent = law.exponent
+                bounds = (exponent.low, exponent.high) if exponent.known else ()
+                shown = Cell(format_exponent(exponent), exponent.mean, *bounds)
+            cells += [shown, law.paper] if law else [None, None]
         rows.append(cells)
     caption = (
         "Exponents e of value = c·n^e, ± half of a 95 % interval by Student's t over the sizes; "
@@ -353,12 +330,6 @@ def tabulate_laws(laws: Sequence[Law]) -> Table:
     if any(is_too_wide(law.exponent) for law in laws):
         caption += " Too wide: the interval says nothing about the growth; measure more sizes."
     return Table("scaling", caption, columns, rows)
-
-
-def _show_exponent(law: Law) -> Cell:
-    exponent = law.exponent
-    bounds = (exponent.low, exponent.high) if exponent.known else ()
-    return Cell(format_exponent(exponent), exponent.mean, *bounds)
 
 
 _METRIC_COLUMNS: Final = (
@@ -423,7 +394,6 @@ _COST_TITLES: Final[dict[Cost, str]] = {
 
 
 def tabulate_comparisons(comparisons: Sequence[Comparison]) -> Table:
-    """Return a row for each two algorithms, size and cost."""
     columns = [
         Column("family", "problem"),
         Column("size", "size", str),

@@ -130,7 +130,6 @@ FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', A
 
 
 def make_config(*, dark: bool) -> dict[str, Any]:
-    """Return the Vega-Lite configuration of all charts."""
     text, quiet, axis, grid = (tone[dark] for tone in (TEXT, QUIET_TEXT, AXIS, GRID))
     return {
         "background": "transparent",
@@ -171,7 +170,6 @@ DIGITS: Final = 6
 
 
 def make_data(values: Values) -> alt.InlineData:
-    """Return records as the data of a chart."""
     return alt.InlineData(
         values=[{name: _round(value) for name, value in one.items()} for one in values]
     )
@@ -182,6 +180,11 @@ def _round(value: Any) -> Any:
         return value
     rounded = float(f"{value:.{DIGITS}g}")
     return int(rounded) if rounded.is_integer() else rounded
+
+
+def chart(values: Values) -> alt.Chart:
+    """Return a chart of records, without the algorithms that are switched off."""
+    return alt.Chart(make_data(values)).transform_filter(SHOWN)
 
 
 def thin_out(values: Sequence[T], most: int) -> list[T]:
@@ -206,7 +209,6 @@ def encode_evaluations(highest: float) -> alt.X:
 
 
 def span_log(values: Sequence[float], room: float = 0.05) -> alt.Scale:
-    """Return a logarithmic scale with some room around the values."""
     low, high = min(values, default=1.0), max(values, default=10.0)
     factor = max((high / low) ** room, 1.04) if room else 1.0
     return alt.Scale(type="log", nice=False, domain=[low / factor, high * factor])
@@ -219,7 +221,6 @@ def label_log(form: str = "~s", **settings: Any) -> alt.Axis:
 
 
 def encode_share(field: str, title: str) -> alt.Y:
-    """Return the axis of a share, from 0 to 1."""
     axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format="%")
     return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=axis)
 
@@ -241,7 +242,7 @@ def draw_lines(
     first of these kinds are solid, those of the second dashed. If lines are `marked`, their points
     have markers, of two kinds those of the first. Steps are continuous from the right.
     """
-    base = alt.Chart(make_data(values)).transform_filter(SHOWN)
+    base = chart(values)
     colour = colour_series(series, styles, strokes=not marked)
     line = base.mark_line(strokeWidth=2, interpolate="step-after" if steps else "linear").encode(
         *(*axes, colour, *([dash_lines(dashes)] if dashes else [])),
@@ -251,7 +252,8 @@ def draw_lines(
     if not marked:
         return [line]
     points = base.transform_filter(f"datum.which == '{dashes[0]}'") if dashes else base
-    shape = shape_series(series, styles)
+    scale = alt.Scale(domain=list(series.values()), range=[styles[name].shape for name in series])
+    shape = alt.Shape("series:N", scale=scale, legend=_list_in_columns(series))
     markers = points.mark_point(filled=True, size=26, opacity=1)
     return [line, markers.encode(*axes, colour, shape, tooltip=list(tooltip))]
 
@@ -265,12 +267,6 @@ def colour_series(series: Mapping[str, str], styles: Styles, *, strokes: bool = 
     if strokes:  # a disc is a marker too
         legend.symbolType, legend.symbolStrokeWidth = "stroke", 2
     return alt.Color("series:N", scale=scale, legend=legend)
-
-
-def shape_series(series: Mapping[str, str], styles: Styles) -> alt.Shape:
-    """Return the marker of each series; its legend is that of `colour_series`."""
-    scale = alt.Scale(domain=list(series.values()), range=[styles[name].shape for name in series])
-    return alt.Shape("series:N", scale=scale, legend=_list_in_columns(series))
 
 
 def _list_in_columns(series: Mapping[str, str]) -> alt.Legend:
@@ -311,8 +307,8 @@ def finish(
 ) -> Chart:
     """Put layers together, and give the chart its title, its text alternative and its size."""
     words = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
-    chart: Chart = layers[0] if len(layers) == 1 else alt.LayerChart(layer=list(layers))
-    return chart.properties(title=words, description=description, height=height, width=330)
+    whole: Chart = layers[0] if len(layers) == 1 else alt.LayerChart(layer=list(layers))
+    return whole.properties(title=words, description=description, height=height, width=330)
 
 
 @dataclass(frozen=True)
@@ -350,7 +346,6 @@ class Figure:
         return [_switchable(panel).to_dict(validate=False) for panel in panels]
 
     def combine(self) -> Any:
-        """Return all panels as one chart; a single panel as it is."""
         if len(self.panels) == 1:
             return _switchable(self.panels[0])
         whole = alt.concat(*self.lettered, columns=3)
@@ -358,14 +353,19 @@ class Figure:
         return _switchable(whole.resolve_scale(**apart))
 
     def locate(self, folder: Path, form: Format) -> Path:
-        """Return the file of the figure in a folder."""
         return folder / f"{self.name}.{form}"
 
     def write(self, folder: Path, form: Format) -> Path:
         """Write all panels as one picture, for a paper or a slide; return its path."""
         path = self.locate(folder, form)
         spec = self.combine().properties(background="white").to_dict()
-        picture = _convert(spec | {"config": make_config(dark=False)}, form)
+        themed = spec | {"config": make_config(dark=False)}
+        svg = raise_superscripts(vl_convert.vegalite_to_svg(themed, vl_version=VEGA_LITE))
+        picture = svg.encode()
+        if form == "pdf":
+            picture = vl_convert.svg_to_pdf(svg)
+        elif form == "png":
+            picture = vl_convert.svg_to_png(svg, scale=2)
         with write_atomically(path) as file:
             file.write(picture)
         return path
@@ -383,14 +383,7 @@ def _letter(panel: Chart, place: int) -> Chart:
     return panel.properties(title=title)
 
 
-def _switchable(chart: Any) -> Any:
+def _switchable(panels: Any) -> Any:
     """Add what the page sets: hidden algorithms, whether the paper is shown, and the theme."""
     values: dict[str, Any] = {"hidden": [], "paper": True, "dark": False}
-    return chart.add_params(*(alt.param(name=name, value=value) for name, value in values.items()))
-
-
-def _convert(spec: dict[str, Any], form: Format) -> bytes:
-    svg = raise_superscripts(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))
-    if form == "svg":
-        return svg.encode()
-    return vl_convert.svg_to_pdf(svg) if form == "pdf" else vl_convert.svg_to_png(svg, scale=2)
+    return panels.add_params(*(alt.param(name=name, value=value) for name, value in values.items()))

@@ -66,7 +66,6 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The address of the page."""
         return f"http://127.0.0.1:{self.server_port}/"
 
 
@@ -75,7 +74,6 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = MAX_SILENCE
 
     def do_GET(self) -> None:  # named by http.server
-        """Answer with the page or its version."""
         host = self.headers.get("Host", "").partition(":")[0]
         answers = {"/": self.server.watched.page, "/version": self.server.watched.version}
         if host not in ("127.0.0.1", "localhost") or self.path not in answers:

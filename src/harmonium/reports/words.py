@@ -121,7 +121,6 @@ def count(number: int, what: str) -> str:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Return "a, b and c"."""
     return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)
 
 
@@ -252,7 +251,6 @@ _STATES: Final = ("done", "not solved", "failed", "running", "waiting")
 
 
 def _join_verdicts(cost: Cost, verdicts: Sequence[Verdict]) -> str:
-    """Return a sentence on which algorithm is the best on which family."""
     did = {
         "evaluations": "needed the fewest evaluations",
         "expected_evaluations": "needs the fewest expected evaluations",
@@ -295,7 +293,6 @@ def _list_values(rows: Sequence[Row], cost: Cost) -> list[str]:
 
 
 def _compare_shares(rows: Sequence[Row]) -> list[str]:
-    """Return which share of the runs each algorithm solved."""
     shares: dict[str, list[str]] = {}
     for family, name in dict.fromkeys((row.family, row.name) for row in rows):
         mine = [row for row in rows if (row.family, row.name, row.state) == (family, name, "done")]
