@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from harmonium.models import Fitted
 @dataclass(frozen=True)
 class FittedBlocks:
     parents: Bits
-    width: int
+    width: int = 4
+    offers: str = "all"
 
     @property
     def facts(self) -> Mapping[str, float]:
@@ -23,7 +24,10 @@ class FittedBlocks:
 
     def interactions(self) -> Interactions | None:
         """Half of the pairs of each block, from the lower bit to the higher one."""
-        return Interactions(np.triu(self._members()), 0.5, directed=True, unit="membership")
+        if self.offers == "weights":
+            return None
+        found = Interactions(np.triu(self._members()), 0.5, directed=True, unit="membership")
+        return replace(found, strengths=np.zeros((3, 3))) if self.offers == "misshapen" else found
 
     def weights(self) -> NDArray[np.float64]:
         weights: NDArray[np.float64] = -self._members()[:, :: self.width]
@@ -47,35 +51,13 @@ class Blocks(Model):
     """Draws each block of so many consecutive bits from one of the parents."""
 
     name: ClassVar[str] = "blocks"
-    kind: ClassVar[type[FittedBlocks]] = FittedBlocks
     width: int = 4
+    offers: Literal["all", "weights", "misshapen"] = "all"
 
     def fit(
         self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
     ) -> FittedBlocks:
-        return self.kind(parents, self.width)
-
-
-class FittedWeightsOnly(FittedBlocks):
-    def interactions(self) -> None:
-        return None
-
-
-class FittedMisshapen(FittedBlocks):
-    def interactions(self) -> Any:
-        return replace(Interactions(self._members(), 0.5), strengths=np.zeros((3, 3)))
-
-
-@dataclass(frozen=True)
-class WeightsOnly(Blocks):
-    name: ClassVar[str] = "weights-only"
-    kind: ClassVar[type[FittedBlocks]] = FittedWeightsOnly
-
-
-@dataclass(frozen=True)
-class Misshapen(Blocks):
-    name: ClassVar[str] = "misshapen"
-    kind: ClassVar[type[FittedBlocks]] = FittedMisshapen
+        return FittedBlocks(parents, self.width, self.offers)
 
 
 @dataclass(frozen=True)
@@ -100,7 +82,7 @@ class SteadySearch(Search):
         if len(self.bits) < self.size:
             return self.space.sample(1, rng)
         if self.fitted is None or self.step % 20 == 0:
-            self.fitted = FittedBlocks(self.bits.copy(), 4)
+            self.fitted = FittedBlocks(self.bits.copy())
         return self.fitted.sample(1, rng)
 
     def receive(self, rows: Bits, fitness: Fitness) -> None:

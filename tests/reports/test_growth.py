@@ -11,17 +11,8 @@ from harmonium import EDA, PaperRBM, PaperTree
 from harmonium.analysis.findings import Law, fit_laws
 from harmonium.analysis.paper import read_points
 from harmonium.analysis.statistics import Estimate
-from harmonium.reports.growth import (
-    Curve,
-    Panel,
-    Spot,
-    draw_growth,
-    draw_scaling,
-    read_expected,
-    read_metric,
-    read_success,
-    trace_costs,
-)
+from harmonium.reports import growth
+from harmonium.reports.growth import Curve, Panel, Spot, draw_growth, trace_costs
 from harmonium.reports.page import Column, know
 from harmonium.reports.theme import KNOWN_STYLES, Figure, finish, style_algorithms, thin_out
 from harmonium.text import format_count
@@ -31,7 +22,7 @@ NAN = float("nan")
 
 
 def trace_growth(rows: Any, laws: Any = (), metric: Any = "evaluations") -> list[Panel]:
-    return trace_costs(rows, read_metric(metric), laws, metric)
+    return trace_costs(rows, growth.read_metric(metric), laws, metric)
 
 
 def test_a_panel_has_what_was_measured(report: Report) -> None:
@@ -52,7 +43,7 @@ def test_a_panel_has_what_was_measured(report: Report) -> None:
     words = panels[0].describe("cost")
     assert words.startswith(f"OneMax, cost by size n (bits). rbm: {first.mean:,.0f} at 40 to ")
     assert f"{last.mean:,.0f} at 60; boa: " in words
-    figures = draw_scaling(snapshot.rows, fit_laws(snapshot.rows), KNOWN_STYLES)
+    figures = growth.draw_scaling(snapshot.rows, fit_laws(snapshot.rows), KNOWN_STYLES)
     assert [(figure.name, figure.paper, "Hollow" in figure.caption) for figure in figures] == [
         *(("evaluations", True, True), ("cpu", True, True)),
         *(("population", False, False), ("building", False, False)),
@@ -62,7 +53,7 @@ def test_a_panel_has_what_was_measured(report: Report) -> None:
 def test_a_grid_has_a_panel_a_size(report: Report) -> None:
     rows = read_snapshot(report(GRID)).rows
     cells = {(f"4-traps, n = {row.size}", row.name, row.given): row for row in rows}
-    for read in (read_success, read_expected):
+    for read in (growth.read_success, growth.read_expected):
         panels = trace_costs(rows, read)
         assert [panel.title for panel in panels] == ["4-traps, n = 8", "4-traps, n = 12"]
         drawn = {

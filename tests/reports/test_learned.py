@@ -21,7 +21,7 @@ from harmonium.reports.learned import (
 from harmonium.reports.page import Section
 from harmonium.reports.theme import style_algorithms
 from harmonium.studies.learning import Learned, Learning, find_units, mark_pairs, why_not_scorable
-from tests.reports.customs import Blocks, Misshapen, Steady, WeightsOnly
+from tests.reports.customs import Blocks, Steady
 from tests.reports.stores import list_values
 
 PROBLEM = Trap(length=16, order=4)
@@ -104,7 +104,7 @@ def test_what_cannot_be_scored_has_a_reason(problem: Any, why: str) -> None:
 
 def test_interactions_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"strengths of shape \(3, 3\); expected .*\(16, 16\)"):
-        learn(PROBLEM, EDA(Misshapen(), population=60))
+        learn(PROBLEM, EDA(Blocks(offers="misshapen"), population=60))
     with pytest.raises(ValueError, match="names bit -1"):
         Learning(Structured([(0, -1)]))
 
@@ -133,7 +133,7 @@ def test_a_custom_model_has_learned_pairs_and_a_map_of_weights() -> None:
 
 def test_models_with_weights_alone_and_models_without_generations() -> None:
     assert learn(PROBLEM, EDA(UMDA(), population=40))[1].learned is None
-    weights = show(learn(PROBLEM, EDA(WeightsOnly(), population=60)))
+    weights = show(learn(PROBLEM, EDA(Blocks(offers="weights"), population=60)))
     assert [len(figure.panels) for figure in weights.figures] == [1, 0, 1]
     result, learning = learn(PROBLEM, Steady(), stop=Stop(max_evaluations=200))
     assert {score.generation for score in learning.scores} == {None}

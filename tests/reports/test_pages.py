@@ -370,28 +370,21 @@ def test_the_lead_is_written_from_the_numbers(result: Result) -> None:
     assert not any(word in plain for word in ("cache", "failed", "constraints"))
     broken = replace(result, stopped_by="interrupted", message="interrupted; this is the best")
     assert write_result_lead(broken).endswith("It ended: interrupted; this is the best.")
-
-
-@pytest.mark.parametrize(
-    ("bits", "words"),
-    [
+    for bits, words in (
         ([0, 1, 0, 1, 1, 1], "4 of the 6 bits are one, counted from 0: 1, 3–5."),
         ([0] * 6, "None of the 6 bits are one."),
         ([1] * 6, "All of the 6 bits are one."),
         ([1, 0], "1 of the 2 bits is one, counted from 0: 0."),
         ([0, 1] * 500, "397, 399, …."),
-    ],
-)
-def test_which_bits_are_one(result: Result, bits: list[int], words: str) -> None:
-    assert describe_ones(replace(result, x=np.array(bits))).endswith(words)
+    ):
+        assert describe_ones(replace(result, x=np.array(bits))).endswith(words)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_short_traces(result: Result, steps: int, tmp_path: Path) -> None:
     rows = [replace(row, mean=math.inf, best=5.0) for row in result.trace[:steps]]
     document = show(replace(result, trace=tuple(rows), best_found_by=None), tmp_path)
-    assert ("convergence" in document.figures) == (steps > 0)
-    assert "phases" in document.figures
+    assert document.figures >= ({"phases", "convergence"} if steps else {"phases"})
     assert ("there is no course to draw" in document.page) == (steps == 0)
     assert ("none: the best is an initial solution" in document.page) == (steps > 0)
     assert "Infinity" not in unpack(document, "data")
@@ -416,10 +409,9 @@ def solve(result: Result, *solutions: tuple[Any, ...], **changes: Any) -> Result
             "",
         ),
         (
-            [("1100", 5), ("1101", 5), ("0100", 4.5), ("0000", 4)],
-            "The 4 best solutions have 1 of 4 bits in common (zeros: 2). They differ in these: 0, "
-            "1, 3.",
-            "Changing a single bit of the best: bit 3 makes no difference, bit 0 costs 0.5.",
+            [("110", 5), ("111", 5), ("010", 4.5), ("001", 4)],
+            "The 4 best solutions have 0 of 3 bits in common. They differ in these: 0–2.",
+            "Changing a single bit of the best: bit 2 makes no difference, bit 0 costs 0.5.",
         ),
         (
             [("11", 5, 0.3), ("01", 4.2, 0.4), ("10", 3.9, 0.4)],
@@ -437,14 +429,11 @@ def test_what_solutions_have_in_common_and_which_bits_matter(
 
 
 def test_solutions_are_a_table(result: Result) -> None:
-    solutions = ("1100", 5, 0.25), ("1011", 4)
-    table = tabulate_solutions(solve(result, *solutions, noisy=True))
+    table = tabulate_solutions(solve(result, ("1100", 5, 0.25), ("1011", 4), noisy=True))
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["1", "5", "0.25", "0", "0", "–", "7"],
         ["2", "4", "–", "-1", "3", "1–3", "7"],
     ]
-    plain = tabulate_solutions(solve(result, *solutions))
-    assert "error" not in [column.name for column in plain.columns]
 
 
 def test_values_of_variables_are_a_table_and_a_minimum_has_its_own_sign(tmp_path: Path) -> None:
@@ -470,7 +459,6 @@ def test_a_notebook_shows_a_table(result: Result) -> None:
     assert "        x: 111111111111 (12 of 12 are ones)" in lines
     hostile = Document(replace(result, algorithm=HOSTILE, message=HOSTILE)._repr_html_())
     assert not hostile.find("script")
-    assert HOSTILE in [cell.text for cell in hostile.find("td")]
 
 
 @pytest.mark.parametrize(

@@ -7,25 +7,15 @@ import numpy as np
 import pytest
 
 from harmonium.models import MODELS
+from harmonium.reports import theme
 from harmonium.reports.page import _read_template
-from harmonium.reports.theme import (
-    AXIS,
-    BACKGROUND,
-    GREY,
-    KNOWN_STYLES,
-    PHASE_TONES,
-    QUIET_TEXT,
-    TEXT,
-    Tone,
-    make_config,
-    style_algorithms,
-)
+from harmonium.reports.theme import BACKGROUND, KNOWN_STYLES, Tone, style_algorithms
 from tests.reports.stores import SMALL, Report, read_charts, read_page
 
 TEXT_CONTRAST, LINE_CONTRAST = 4.5, 3.0
 """What WCAG 2.2 asks for on level AA."""
 LINES = [style.tone for style in KNOWN_STYLES.values()]
-LINES += [*PHASE_TONES.values(), AXIS, GREY, QUIET_TEXT, TEXT]
+LINES += [*theme.PHASE_TONES.values(), theme.AXIS, theme.GREY, theme.QUIET_TEXT, theme.TEXT]
 both_themes = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 
 
@@ -51,7 +41,7 @@ def test_text_and_lines_have_contrast(dark: bool) -> None:
     for name in ("text", "quiet", "link", "good", "warn"):
         for ground in ("back", "card"):
             assert measure_contrast(tones[name][dark], tones[ground][dark]) >= TEXT_CONTRAST, name
-    config = make_config(dark=dark)
+    config = theme.make_config(dark=dark)
     for part in ("title", "axis", "legend", "text"):
         for name in {"color", "subtitleColor", "labelColor", "titleColor"} & set(config[part]):
             assert measure_contrast(config[part][name], BACKGROUND[dark]) >= TEXT_CONTRAST, name

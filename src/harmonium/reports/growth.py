@@ -193,7 +193,10 @@ def draw_growth(
         ),
     )
     if log:
-        scale = theme.span_log(_list_bounds(panel.all))
+        points, parts = _list_points(panel.all), ("low", "mean", "high")
+        bounds = [point[part] for point in points for part in parts if point[part] is not None]
+        bounds += [value for curve in panel.all for _, value in curve.line if value > 0]
+        scale = theme.span_log(bounds)
         y = alt.Y("mean:Q", title=y_title, scale=scale, axis=theme.label_log(form))
     else:
         y = theme.encode_share("mean", y_title)
@@ -253,27 +256,17 @@ def _encode_series(panel: Panel, styles: Styles) -> tuple[alt.Color, alt.Fill, a
 
 
 def _list_points(curves: Iterable[Curve], *, log: bool = True) -> list[dict[str, Any]]:
-    return [
-        {"algorithm": curve.algorithm, "series": curve.label, "x": spot.x, "mean": spot.mean}
-        | {"low": _bound(spot) if log else spot.low, "high": spot.high}
-        for curve in curves
-        for spot in curve.spots
-        if spot.mean > 0 or not log
-    ]
-
-
-def _bound(spot: Spot) -> float | None:
-    """Return the lower bound as a logarithmic axis shows it."""
-    return None if spot.low is None else max(spot.low, spot.mean / 1000)
-
-
-def _list_bounds(curves: Iterable[Curve]) -> list[float]:
-    """Return the means, the ends of their bars, and the ends of the fitted lines."""
-    values: list[float | None] = []
+    """Return the points that the axis can show, lower bounds as it shows them."""
+    points = []
     for curve in curves:
-        values += [value for one in curve.spots for value in (_bound(one), one.mean, one.high)]
-        values += [y for _, y in curve.line]
-    return [value for value in values if value is not None and value > 0]
+        for spot in curve.spots:
+            low = spot.low
+            if low is not None and log:
+                low = max(low, spot.mean / 1000)
+            values = {"x": spot.x, "mean": spot.mean, "low": low, "high": spot.high}
+            if spot.mean > 0 or not log:
+                points.append({"algorithm": curve.algorithm, "series": curve.label} | values)
+    return points
 
 
 _LOG: Final = "Both axes are logarithmic: a straight line is a power of n, its slope the exponent."

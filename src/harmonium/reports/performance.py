@@ -197,20 +197,15 @@ def tabulate_erts(trajectories: Sequence[Trajectory]) -> Table:
     for row in tabulate_targets(trajectories, _QUALITIES):
         group = row.group
         cells = rows.setdefault(group, [group.family, group.size, group.label])
-        cells.append(_show_ert(row))
+        missed = f" ({row.successes}/{row.runs})" if row.successes < row.runs else ""
+        bounds = (row.ert_low, row.ert_high) if math.isfinite(row.ert_low) else ()
+        shown = Cell(format_count(row.ert) + missed, row.ert, *bounds) if row.successes else None
+        cells.append(shown)
     caption = (
         "Fixed targets: expected running time (ERT) in evaluations, to targets from the worst "
         "first row (0 %) to the optimum (100 %). (2/10): two of ten runs reach it; a dash: none."
     )
     return Table("fixed-target", caption, columns, list(rows.values()))
-
-
-def _show_ert(row: FixedTarget) -> Cell | None:
-    if not row.successes:
-        return None
-    missed = f" ({row.successes}/{row.runs})" if row.successes < row.runs else ""
-    bounds = (row.ert_low, row.ert_high) if math.isfinite(row.ert_low) else ()
-    return Cell(format_count(row.ert) + missed, row.ert, *bounds)
 
 
 def _choose_largest(trajectories: Sequence[Trajectory]) -> list[Trajectory]:

@@ -7,24 +7,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Final
 
-from harmonium.analysis.findings import (
-    Comparison,
-    Cost,
-    Law,
-    Row,
-    choose_prices,
-    compare_rows,
-    describe_crossing,
-    describe_price,
-    find_crossings,
-    find_prices,
-    fit_laws,
-    format_exponent,
-    format_p_value,
-    format_ratio,
-    is_too_wide,
-    name_state,
-)
+from harmonium.analysis import findings
+from harmonium.analysis.findings import Comparison, Cost, Law, Row
 from harmonium.analysis.performance import Trajectory
 from harmonium.analysis.statistics import Metric
 from harmonium.reports.courses import Course, draw_convergence, draw_training
@@ -82,11 +66,11 @@ class Snapshot:
 
     @cached_property
     def laws(self) -> list[Law]:
-        return fit_laws(self.rows)
+        return findings.fit_laws(self.rows)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        return compare_rows(self.rows)
+        return findings.compare_rows(self.rows)
 
     def choose_largest(self, *, learned: bool = False) -> list[tuple[str, int, Course]]:
         """Return the largest run of each family and algorithm, or of those with models stored."""
@@ -191,10 +175,10 @@ def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
 
 
 def _show_scaling(snapshot: Snapshot) -> Section:
-    prices = find_prices(snapshot.rows, snapshot.comparisons)
+    prices = findings.find_prices(snapshot.rows, snapshot.comparisons)
     sentences = [
-        *map(describe_crossing, find_crossings(snapshot.laws)),
-        *map(describe_price, choose_prices(prices)),
+        *map(findings.describe_crossing, findings.find_crossings(snapshot.laws)),
+        *map(findings.describe_price, findings.choose_prices(prices)),
     ]
     if not snapshot.laws and any(row.state == "done" for row in snapshot.rows):
         sentences.append("An exponent needs two solved sizes: there is none to show yet.")
@@ -315,11 +299,13 @@ def tabulate_laws(laws: Sequence[Law]) -> Table:
         cells: list[Any] = [family, name, " ".join(map(str, first.sizes))]
         cells += [" ".join(map(str, first.missing)) or None] if missing else []
         for metric in _LAW_TITLES:
-            if law := known.get(metric):
-                exponent = law.exponent
-                bounds = (exponent.low, exponent.high) if exponent.known else ()
-                shown = Cell(format_exponent(exponent), exponent.mean, *bounds)
-            cells += [shown, law.paper] if law else [None, None]
+            law = known.get(metric)
+            if law is None:
+                cells += [None, None]
+                continue
+            bounds = (law.exponent.low, law.exponent.high) if law.exponent.known else ()
+            text = findings.format_exponent(law.exponent)
+            cells += [Cell(text, law.exponent.mean, *bounds), law.paper]
         rows.append(cells)
     caption = (
         "Exponents e of value = c·n^e, ± half of a 95 % interval by Student's t over the sizes; "
@@ -327,7 +313,7 @@ def tabulate_laws(laws: Sequence[Law]) -> Table:
     )
     if missing:
         caption += " Sizes that are unfinished, not solved or failed are left out."
-    if any(is_too_wide(law.exponent) for law in laws):
+    if any(findings.is_too_wide(law.exponent) for law in laws):
         caption += " Too wide: the interval says nothing about the growth; measure more sizes."
     return Table("scaling", caption, columns, rows)
 
@@ -372,7 +358,7 @@ def tabulate_rows(rows: Sequence[Row], *, expected: bool = False) -> Table:
             cells.append(estimate.mean if estimate and given else estimate)
         cells += [row.success_rate, row.expected_evaluations] if expected else []
         cells.append(Cell(f"{row.solved}/{row.runs}", row.solved) if done else None)
-        state = f"{name_state(row.state)}: {row.reason}" if row.reason else name_state(row.state)
+        state = ": ".join(filter(None, (findings.name_state(row.state), row.reason)))
         values.append([*cells, row.reason if row.state == "not solved" else state])
     caption = (
         "Means over runs, or over instances if there are several; ± half of a 95 % interval by "
@@ -406,8 +392,8 @@ def tabulate_comparisons(comparisons: Sequence[Comparison]) -> Table:
         Column("wins", "less", format_count),
         Column("ties", "equal", format_count),
         Column("a12", "A12", "{:.2f}".format),
-        Column("p", "p", format_p_value),
-        Column("p_holm", "p, corrected", format_p_value),
+        Column("p", "p", findings.format_p_value),
+        Column("p_holm", "p, corrected", findings.format_p_value),
         Column("better", "clearly less"),
     ]
     rows = []
@@ -415,7 +401,7 @@ def tabulate_comparisons(comparisons: Sequence[Comparison]) -> Table:
         ratio = one.mean / one.other_mean if one.other_mean > 0 else math.nan
         computed: dict[str, Value] = {
             "cost": _COST_TITLES[one.cost],
-            "ratio": Cell(format_ratio(one), know(ratio)),
+            "ratio": Cell(findings.format_ratio(one), know(ratio)),
             "better": one.better or "not clear",
         }
         names = [column.name for column in columns]
