@@ -18,20 +18,9 @@ from harmonium import BOA, EDA, RBM, Stop, Trap, maximize, run
 from harmonium.analysis.tables import list_rows
 from harmonium.reports import Learning, write_result_report, write_run_report
 from harmonium.studies import read_study
+from tests.reports import stores
 from tests.reports.customs import Steady
-from tests.reports.stores import (
-    CUSTOM,
-    EVIL,
-    GRID,
-    HOSTILE,
-    LONG,
-    ONE_SIZE,
-    QUOTES,
-    SMALL,
-    UNSOLVED,
-    Report,
-    fill_store,
-)
+from tests.reports.stores import HOSTILE, SMALL, Report
 from tests.reports.test_watch import serving
 from tests.search.one_plus_one import OnePlusOne
 
@@ -205,7 +194,7 @@ def check_keys(page: Any) -> None:
 
 
 def test_hostile_names_do_nothing(browser: Any, report: Report) -> None:
-    with opened(browser, report(EVIL), 390) as page:
+    with opened(browser, report(stores.EVIL), 390) as page:
         check_keys(page)
         assert page.locator("h1").inner_text() == f"{HOSTILE} & 'co'"
         assert page.locator("img").count() == 0
@@ -217,11 +206,11 @@ def test_hostile_names_do_nothing(browser: Any, report: Report) -> None:
             switch.uncheck()
         wait_for_marks(page, 0)
         rows = download(page, "summary")
-        assert [row["name"] for row in rows[:4]] == ["umda", HOSTILE, QUOTES, LONG]
+        assert [row["name"] for row in rows[:4]] == ["umda", HOSTILE, stores.QUOTES, stores.LONG]
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-@pytest.mark.parametrize("text", [ONE_SIZE, UNSOLVED, GRID, CUSTOM])
+@pytest.mark.parametrize("text", [stores.ONE_SIZE, stores.UNSOLVED, stores.GRID, stores.CUSTOM])
 def test_odd_studies_are_drawn(browser: Any, report: Report, text: str) -> None:
     with opened(browser, report(text), 390) as page:
         check_drawn(page)
@@ -261,12 +250,12 @@ def test_the_page_of_a_function_is_drawn(browser: Any, tmp_path: Path, steps: in
 
 
 def test_a_watched_page_reloads_itself(browser: Any, tmp_path: Path) -> None:
-    store = fill_store(tmp_path / "growing.db", SMALL, trials=20)
+    store = stores.fill_store(tmp_path / "growing.db", SMALL, trials=20)
     with serving(store) as server:
         server.watched._pause = 0.0
         with opened(browser, server.address) as page:
             first = page.locator("body").get_attribute("data-version")
-            fill_store(store, SMALL, trials=15)
+            stores.fill_store(store, SMALL, trials=15)
             page.wait_for_function(
                 f"document.body && document.body.dataset.version !== '{first}'", timeout=30_000
             )
