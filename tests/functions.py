@@ -17,35 +17,26 @@ FAST: dict[str, Any] = {"model": "umda", "seed": 1}
 
 
 class Inline(Executor):
-    """Runs every call at once and counts them; can be slow."""
+    """Runs every call at once and counts them; can be slow, and can lose calls after the first.
 
-    def __init__(self, delay: float = 0.0) -> None:
-        self.delay = delay
+    Like a pool whose workers died.
+    """
+
+    def __init__(self, delay: float = 0.0, lost_after: int | None = None) -> None:
+        self.delay, self.lost_after = delay, lost_after
         self.futures: list[Future[Any]] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         time.sleep(self.delay)
         future: Future[Any] = Future()
         self.futures.append(future)
+        if self.lost_after is not None and len(self.futures) > self.lost_after:
+            future.set_exception(ConnectionError("nobody is there"))
+            return future
         try:
             future.set_result(fn(*args, **kwargs))
         except BaseException as error:  # noqa: BLE001
             future.set_exception(error)
-        return future
-
-
-class Lost(Inline):
-    """Loses every call after the first few, like a pool whose workers died."""
-
-    def __init__(self, after: int) -> None:
-        super().__init__()
-        self.after = after
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future = super().submit(fn, *args, **kwargs)
-        if len(self.futures) > self.after:
-            future = Future()
-            future.set_exception(ConnectionError("nobody is there"))
         return future
 
 

@@ -25,14 +25,14 @@ from typing import Annotated, Any, ClassVar, Generic, TypeGuard, TypeVar, get_ty
 
 import msgspec
 import numpy as np
-from msgspec import inspect
+from msgspec import Meta, inspect
 
 from harmonium.system import is_interrupt, relative_to
 from harmonium.text import one_line
 
 Scalar = bool | int | float | str | None
 
-Length = Annotated[int, msgspec.Meta(ge=1, le=1_000_000, description="number of bits")]
+Length = Annotated[int, Meta(ge=1, le=1_000_000, description="number of bits")]
 
 
 class SpecError(ValueError):
@@ -247,24 +247,18 @@ def _describe(info: inspect.Type) -> str:
         return "one of " + words if len(info.values) > 1 else words
     if isinstance(info, inspect.IntType | inspect.FloatType):
         noun = "an integer" if isinstance(info, inspect.IntType) else "a number"
-        return noun + _describe_bounds(info)
+        bounds = {"≥": info.ge, ">": info.gt, "≤": info.le, "<": info.lt}
+        given = [f"{sign} {bound:,}" for sign, bound in bounds.items() if bound is not None]
+        return " ".join([noun, " and ".join(given)]).strip()
     if isinstance(info, inspect.DataclassType):
         return f"a {info.cls.__name__.lower()}"
     plain = {"BoolType": "true or false", "NoneType": "none", "StrType": "a text"}
     return plain.get(type(info).__name__, type(info).__name__)
 
 
-def _describe_bounds(info: inspect.IntType | inspect.FloatType) -> str:
-    bounds = {"≥": info.ge, ">": info.gt, "≤": info.le, "<": info.lt}
-    words = [f"{sign} {bound:,}" for sign, bound in bounds.items() if bound is not None]
-    return (" " + " and ".join(words)) if words else ""
-
-
 def _description(annotation: Any) -> str:
-    for item in getattr(annotation, "__metadata__", ()):
-        if isinstance(item, msgspec.Meta) and item.description:
-            return item.description
-    return ""
+    metas = [item for item in getattr(annotation, "__metadata__", ()) if isinstance(item, Meta)]
+    return next((meta.description for meta in metas if meta.description), "")
 
 
 _known_annotations: dict[type, Mapping[str, Any]] = {}  # reading them takes longer than a spec

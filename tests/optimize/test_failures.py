@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from tests.functions import FAST, Lost, weigh
+from tests.functions import FAST, Inline, weigh
 
 LENGTH = 20
 
@@ -21,7 +21,7 @@ def test_a_failure_of_the_first_rows_has_nothing_attached() -> None:
 def test_a_lost_executor_ends_the_run_with_the_best_so_far_attached() -> None:
     workers = 4 * (os.cpu_count() or 1)
     with pytest.raises(hm.EvaluationError, match="nobody is there") as caught:
-        hm.maximize(weigh, LENGTH, executor=Lost(after=2 * workers), **FAST)
+        hm.maximize(weigh, LENGTH, executor=Inline(lost_after=2 * workers), **FAST)
     assert caught.value.result is not None
     assert caught.value.result.fun == weigh(caught.value.result.x)
 
