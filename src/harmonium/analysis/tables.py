@@ -178,16 +178,9 @@ def _list_improvements(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
     """Yield a row for each improvement of each run."""
     for one in trajectories:
         for count, best in one.improvements:
-            yield {
-                "family": one.family,
-                "size": one.size,
-                "instance": one.instance,
-                "name": one.name,
-                "population": one.given,
-                "seed": one.seed,
-                "evaluations": count,
-                "best": best,
-            }
+            place = {"family": one.family, "size": one.size, "instance": one.instance}
+            run = {"name": one.name, "population": one.given, "seed": one.seed}
+            yield {**place, **run, "evaluations": count, "best": best}
 
 
 def _list_targets(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
@@ -213,11 +206,8 @@ def _list_ecdfs(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
     """Yield a row for each step of each ECDF."""
     for ecdf in trace_ecdfs(trajectories):
         for evaluations, share in zip(ecdf.steps.x, ecdf.steps.y, strict=True):
-            yield {
-                **_group_columns(ecdf.group),
-                "evaluations": int(evaluations),
-                "proportion": float(share),
-            }
+            point = {"evaluations": int(evaluations), "proportion": float(share)}
+            yield {**_group_columns(ecdf.group), **point}
 
 
 _LISTED: Final[dict[PerformanceTable, Callable[[Sequence[Trajectory]], Iterator[Plain]]]] = {
@@ -228,9 +218,5 @@ _LISTED: Final[dict[PerformanceTable, Callable[[Sequence[Trajectory]], Iterator[
 
 
 def _group_columns(group: Group) -> Plain:
-    return {
-        "family": group.family,
-        "size": group.size,
-        "name": group.name,
-        "population": group.given,
-    }
+    names = ("family", "size", "name", "population")
+    return dict(zip(names, group[:4], strict=True))

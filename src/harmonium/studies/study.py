@@ -503,14 +503,15 @@ def _make_sizes(
     here = (*place, "problem")
     with _located(*here):
         name, settings = PROBLEMS.split(family.problem)
-    if not family.sizes and _needs_length(name, settings):
+    declared = {one.name: one for one in fields(PROBLEMS[name])} if name in PROBLEMS else {}
+    free = "length" in declared and declared["length"].default is MISSING
+    if not family.sizes and free and "length" not in settings:
         raise StudyError(place, "sizes is missing")
     with _located(*here):
         PROBLEMS.check(name, {**settings, **({"length": 1} if family.sizes else {})})
     if family.sizes and "length" in settings:
         raise StudyError(here, "names a length; list it in `sizes` instead")
-    known = {one.name for one in fields(PROBLEMS[name])} if name in PROBLEMS else {"instance"}
-    if family.instances and "instance" not in known:
+    if family.instances and declared and "instance" not in declared:
         raise StudyError((*place, "instances"), f"{name} has no instances; leave it out")
     if family.instances and "instance" in settings:
         raise StudyError((*place, "instances"), "the problem names an instance already")
@@ -525,13 +526,6 @@ def _make_sizes(
                     _check_optimum(problem)
                 made.setdefault(problem.length, []).append((instance, to_json(problem)))
         yield from made.items()
-
-
-def _needs_length(name: str, settings: Mapping[str, Any]) -> bool:
-    """Whether a problem of harmonium has no length without `sizes`."""
-    if name not in PROBLEMS or "length" in settings:
-        return False
-    return any(one.name == "length" and one.default is MISSING for one in fields(PROBLEMS[name]))
 
 
 def _check_optimum(problem: AnyProblem) -> None:

@@ -98,9 +98,7 @@ def _sample(metric: Metric, measured: Sequence[Measured]) -> Values:
 
 def _bracket(found: Measured) -> float:
     """Return the share of the population down to the largest that failed."""
-    if found.population is None or found.low is None:
-        return 0.0
-    return 1 - found.low / found.population
+    return 1 - found.low / found.population if found.population and found.low else 0.0
 
 
 def _sum_costs(measured: Sequence[Measured]) -> Values:
