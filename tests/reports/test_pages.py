@@ -19,6 +19,7 @@ from harmonium.reports import Learning, write_report, write_result_report, write
 from harmonium.reports.page import Page, write_page
 from harmonium.reports.run_page import (
     MAX_DRAWN_RUNS,
+    MAX_TRACE_ROWS,
     describe_common,
     describe_flips,
     describe_ones,
@@ -388,6 +389,14 @@ def test_short_traces(result: Result, steps: int, tmp_path: Path) -> None:
     assert ("there is no course to draw" in document.page) == (steps == 0)
     assert ("none: the best is an initial solution" in document.page) == (steps > 0)
     assert "Infinity" not in unpack(document, "data")
+
+
+def test_the_page_of_a_long_run_is_small(tmp_path: Path) -> None:
+    result = maximize(lambda bits: float(bits.sum()), 40, seed=1, max_calls=2000)
+    trace = show(result, tmp_path).table("trace")
+    assert len(trace) == MAX_TRACE_ROWS < len(result.trace)
+    assert read_value(trace[-1]["evaluations"]) == result.trace[-1].evaluations
+    assert (tmp_path / "own.html").stat().st_size <= 500_000
 
 
 def solve(result: Result, *solutions: tuple[Any, ...], **changes: Any) -> Result:

@@ -22,7 +22,7 @@ from harmonium.reports.page import (
     write_environments,
     write_page,
 )
-from harmonium.reports.theme import Figure, Styles, style_algorithms
+from harmonium.reports.theme import Figure, Styles, style_algorithms, thin_out
 from harmonium.reports.words import count, join_words, title_problem
 from harmonium.runs import Result, Step
 from harmonium.runs.result import advise, describe_course, describe_optimality
@@ -33,6 +33,8 @@ MAX_DRAWN_RUNS: Final = 6
 """Runs that are drawn; more of them hide each other. Tables have all."""
 MAX_RANGES_OF_ONES: Final = 200
 """Ranges of ones that are listed; the bits themselves are always shown in full."""
+MAX_TRACE_ROWS: Final = 150
+"""Steps of a run in a table; more of them would make the page large. `Result.trace` has all."""
 MAX_LISTED_BITS: Final = 30
 """Bits, or ranges of them, that a sentence or a cell lists."""
 
@@ -104,7 +106,7 @@ def make_result_page(result: Result, name: str | None = None) -> Page:
 
 
 _TRACE: Final = (
-    "One row for each step; long traces are thinned out. Evaluations are rows that the search "
+    "One row for each step, of long runs of some. Evaluations are rows that the search "
     "asked for, calls are function calls."
 )
 
@@ -438,6 +440,7 @@ def tabulate_trace(trace: Sequence[Step], caption: str) -> Table:
 
     Columns without values are left out; so are the calls if they equal the evaluations.
     """
+    trace = thin_out(trace, MAX_TRACE_ROWS)
     called = any(step.calls != step.evaluations for step in trace)
     counts = ["step", "generation", "population", "evaluations", *(["calls"] if called else [])]
     names = [*counts, "best", "mean"]
