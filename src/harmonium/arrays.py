@@ -30,6 +30,8 @@ class Told:
     """(rows,), by how much a row breaks constraints: 0 if feasible, inf if that is unknown."""
     failed: NDArray[np.bool_]
     """(rows,), whether the function raised or returned no finite number."""
+    merit: NDArray[np.float64] | None = None
+    """What `merit` returns, once it was asked."""
 
 
 def tell_values(fitness: Fitness) -> Told:
@@ -43,8 +45,12 @@ def merit(told: Told) -> Fitness:
     A feasible row has its value. A row that failed or is not feasible has -inf: no search keeps it
     in place of another.
     """
-    usable = ~told.failed & (told.violation <= 0)
-    return np.where(usable, told.values[:, 0], -np.inf)
+    if told.merit is None:
+        told.merit = np.ascontiguousarray(told.values[:, 0])
+        if np.count_nonzero(told.failed) or np.count_nonzero(told.violation):  # seldom, and slow
+            usable = ~told.failed & (told.violation <= 0)
+            told.merit = np.where(usable, told.merit, -np.inf)
+    return told.merit
 
 
 def check_bits(bits: ArrayLike, length: int) -> Bits:

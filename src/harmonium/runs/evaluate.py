@@ -322,19 +322,21 @@ class FunctionEvaluator(Evaluator):
         """
         keys, known = make_keys(rows), self.cache.values
         numbers: dict[bytes, int] = {}
-        for key in keys:
-            if key not in known:
-                numbers.setdefault(key, len(numbers))
-        source = np.array([numbers.get(key, -1) for key in keys])
-        fitness = np.array([known.get(key, np.nan) for key in keys])
+        first: list[int] = []
+        for place, key in enumerate(keys):
+            if key not in known and key not in numbers:
+                numbers[key] = len(numbers)
+                first.append(place)
+        fresh_only = len(numbers) == len(keys)  # the usual case
+        source = np.array([] if fresh_only else [numbers.get(key, -1) for key in keys], np.intp)
+        fitness = np.array([] if fresh_only else [known.get(key, np.nan) for key in keys])
         if not numbers:
             yield ALL, self._tell(fitness)
             return
-        new = list(numbers)
-        _, first = np.unique(source, return_index=True)
-        places = first[-len(new) :]  # -1, the known ones, comes first if it is there
+        new, places = list(numbers), np.array(first)
         values, done = np.empty(len(new)), 0
-        for part, arrived in self._compute(rows[places], places, len(rows)):
+        computed = rows if fresh_only else rows[places]
+        for part, arrived in self._compute(computed, places, len(rows)):
             values[part] = arrived
             chosen = new[part] if isinstance(part, slice) else [new[one] for one in part]
             self.cache.update(chosen, arrived.tolist())
@@ -342,8 +344,10 @@ class FunctionEvaluator(Evaluator):
                 yield places[part], self._tell(arrived)
                 continue
             end = len(rows) if part.stop == len(new) else int(places[part.stop])
-            fresh = source[done:end]
-            piece = np.where(fresh >= 0, values[fresh], fitness[done:end])
+            piece = arrived
+            if not fresh_only:
+                fresh = source[done:end]
+                piece = np.where(fresh >= 0, values[fresh], fitness[done:end])
             yield (ALL if end - done == len(rows) else slice(done, end)), self._tell(piece)
             done = end
 
@@ -488,9 +492,12 @@ class FunctionEvaluator(Evaluator):
         of: int,
     ) -> tuple[Fitness, EvaluationError | None]:
         """Return the fitness of rows up to the first that was not evaluated, or ends the search."""
+        plain = read_numbers(answers)
+        if plain is not None and allowed is None:  # the usual case
+            self.answered |= len(plain) > 0
+            return plain * self.sign, None
         called = np.arange(len(rows)) if allowed is None else np.flatnonzero(allowed)
         fitness, error = np.full(len(rows), -np.inf), None
-        plain = read_numbers(answers)
         if plain is not None and len(plain):
             fitness[called[: len(plain)]] = plain * self.sign
             self.answered = True

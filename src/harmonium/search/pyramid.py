@@ -165,8 +165,8 @@ class PyramidSearch(Search):
             walkers = state.walkers
             if state.proposed:
                 whole = state.proposed == len(walkers.active)
-                rows = walkers.candidates if whole else walkers.candidates[walkers.active]
-                return self._columns.decode(rows).copy()
+                rows = walkers.candidates.copy() if whole else walkers.candidates[walkers.active]
+                return self._columns.decode(rows)
             self._advance()
             state.proposed = None
 
@@ -318,7 +318,11 @@ class PyramidSearch(Search):
     def list_changes(self, fitness: Fitness) -> tuple[Bits, Fitness]:
         """Return the rows of which the proposed ones are changes, and what that does to them."""
         walkers = self.state.walkers
-        active = slice(None) if len(fitness) == len(walkers.active) else walkers.active
+        rows, before = walkers.rows, walkers.fitness
+        if len(fitness) == len(walkers.active):
+            rows = rows.copy()
+        else:
+            rows, before = rows[walkers.active], before[walkers.active]
         with np.errstate(invalid="ignore"):  # rows that cannot be used
-            changes = fitness - walkers.fitness[active]
-        return self._columns.decode(walkers.rows[active]).copy(), changes
+            changes = fitness - before
+        return self._columns.decode(rows), changes
