@@ -17,6 +17,7 @@ from harmonium.cli import execute
 from harmonium.system import (
     FileRefusedError,
     MissingExtraError,
+    exits_at_interrupt,
     find_missing,
     fix_outputs,
     held_interrupts,
@@ -157,6 +158,8 @@ def test_ctrl_c_while_the_command_starts_is_one_line() -> None:
 @pytest.mark.usefixtures("_listening")
 def test_a_repeated_signal_is_one_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with exits_at_interrupt():  # while the command starts; then it is an exception again
+        assert signal.getsignal(signal.SIGINT) is not before[0]
     with one_interrupt(ends=True):
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)

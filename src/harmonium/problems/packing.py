@@ -2,7 +2,6 @@
 
 Their files are those of the OR-Library.
 
-
 Knapsacks, `mknap`: the number of instances, and for each its items, constraints and optimum (0 if
 unknown), the values, the weights of each constraint, and the capacities. Without the first line it
 is a single instance. Files `n capacity` with a line `value weight` for each item are read, too.
