@@ -75,7 +75,9 @@ TRANSCRIBED: list[tuple[ProblemSpec, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("problem", "transcribe"), TRANSCRIBED, ids=str)
+@pytest.mark.parametrize(
+    ("problem", "transcribe"), TRANSCRIBED, ids=lambda part: getattr(part, "__name__", str(part))
+)
 def test_fitness_is_its_definition(problem: ProblemSpec, transcribe: Any) -> None:
     rows = random_rows(70, problem.length, seed=problem.length)
     rows[:10, : problem.length // 2] = 1

@@ -95,7 +95,6 @@ class Structured:
         (Structured(None), "the problem does not state"),
         (Structured([(0, 6)]), "problem.structure names bit 6; expected bits from 0 to 5"),
     ],
-    ids=repr,
 )
 def test_what_cannot_be_scored_has_a_reason(problem: Any, why: str) -> None:
     assert why_not_scorable(problem).startswith(why)

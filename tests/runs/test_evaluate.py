@@ -41,7 +41,9 @@ def evaluate(function: Any, rows: Bits = ROWS, **options: Any) -> Fitness:
 
 
 @pytest.mark.parametrize("cached", [True, False])
-@pytest.mark.parametrize("executor", [None, Inline(), ThreadPoolExecutor(3)], ids=str)
+@pytest.mark.parametrize(
+    "executor", [None, Inline(), ThreadPoolExecutor(3)], ids=["here", "inline", "threads"]
+)
 @pytest.mark.parametrize("batch", [False, True])
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:1], ROWS[[0, 1, 1, 2, 0]]], ids=len)
 @pytest.mark.filterwarnings("ignore:an evaluation takes")
