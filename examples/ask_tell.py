@@ -28,7 +28,7 @@ eda = hm.EDA("boa", population=200)
 search = eda.start(LENGTH, seed=1)
 best = np.ones(LENGTH, dtype=np.uint8)
 best_fitness = measure(best)
-search.tell([best], [best_fitness])  # known before the search began
+search.inject(best[None], np.array([best_fitness]))  # known before the search began
 evaluations = 1
 course = [(0, best_fitness)]
 
@@ -36,10 +36,11 @@ with ThreadPoolExecutor() as workers:
     while best_fitness < 2 * LENGTH and search.status().generation < 50:
         rows = search.ask()
         search = eda.restore(LENGTH, 1, search.snapshot())  # saved and restored
-        answers = {workers.submit(measure, row): row for row in rows}
+        answers = {workers.submit(measure, row): place for place, row in enumerate(rows)}
         for answer in as_completed(answers):
-            row, fitness = answers[answer], answer.result()
-            search.tell([row], [fitness])
+            place, fitness = answers[answer], answer.result()
+            row = rows[place]
+            search.tell([row], [fitness], [place])
             evaluations += 1
             if fitness > best_fitness:
                 best, best_fitness = row, fitness

@@ -22,16 +22,14 @@ from harmonium.specs import Spec, describe_fields
 
 HEADINGS = {
     "optimize": "Optimise a function",
-    "options": "Optimise a function",
     "runs": "Runs and results",
-    "snapshots": "Runs and results",
+    "state": "Runs and results",
     "problems": "Problems",
     "models": "Models",
-    "algorithms": "Algorithms",
+    "search": "Algorithms",
     "space": "Algorithms",
-    "instances": "Problems",
     "generate": "Problems",
-    "structure": "Runs and results",
+    "learn": "Runs and results",
     "studies": "Studies",
     "plots": "Charts",
 }
@@ -41,7 +39,7 @@ REGISTRIES = {"PROBLEMS": "problems", "MODELS": "models", "ALGORITHMS": "algorit
 
 RETURNED = (
     "models.Fitted",
-    "runs.leaders.Solution",
+    "runs.record.Solution",
     "studies.Law",
     "studies.Row",
     "studies.StudyResult",

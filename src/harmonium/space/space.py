@@ -302,6 +302,8 @@ def _read_fixed(length: int, fixed: Fixed | None) -> dict[int, int]:
         place = _read_place("fixed", given, length)
         if value not in (0, 1):
             raise ValueError(f"fixed sets bit {given} to {value!r}; expected 0 or 1")
+        if place in values:
+            raise ValueError(f"fixed names bit {place} twice; name it once")
         values[place] = int(value)
     return values
 
