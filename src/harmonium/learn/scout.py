@@ -66,6 +66,9 @@ MIN_OBSERVED = 10
 MAX_SHARE, MAX_WALKED_SHARE = 0.7, 0.5
 """Share of pairs that interact, beyond which nothing is asked, and nothing is walked."""
 
+MAX_LEARNING = 0.6
+"""Share of the rows left that learning the function may be expected to take."""
+
 ORDER_TESTS = 3
 """How often a function must look like one of single bits and pairs, if effects are often the same:
 in such functions larger terms are often hidden. (HIFF of 64 bits passes one test in 20 of 100.)"""
@@ -226,6 +229,8 @@ class Scout:
             stage = "watch" if MIN_BITS <= count <= MAX_BITS else "done"
         neighbors = np.zeros((length, length), dtype=np.bool_)
         self.state = State(Rows(), Effects(length), neighbors, stage)
+        self.left = np.inf
+        """Rows that may still be asked for: what cannot be learned by some of them is not begun."""
         self._terms: TermFit | None = None
         self._surrogate: Surrogate | None = None
         self._follow: dict[Stage, Callable[[Bits, Fitness], Stage]] = {
@@ -408,7 +413,12 @@ class Scout:
         degree = max(1.0, share * (count - 1))
         passes = degree * np.log(max(2.0, count / degree))
         self.state.walk = Walk(row, value, max(3, int(0.4 * passes)), int(1.6 * passes) + 10)
-        return "walk" if passes <= MAX_PASSES and share < MAX_WALKED_SHARE else "done"
+        soon = passes <= MAX_PASSES and self._pays(passes * count)
+        return "walk" if soon and share < MAX_WALKED_SHARE else "done"
+
+    def _pays(self, rows: float) -> bool:
+        """Whether so many rows leave enough of the budget."""
+        return rows <= MAX_LEARNING * self.left
 
     def _make_steps(self) -> Bits:
         """Return the next pass over all bits, in random order."""
@@ -463,6 +473,9 @@ class Scout:
     # A probe finds which variables interact; terms or tables of these are then found from rows.
 
     def _start_probe(self) -> Stage:
+        count = len(self.free)
+        if not self._pays(2 * count + self.state.share * count**2 / 2 * np.log2(count)):
+            return "done"
         rng = self._rng("probe", self.state.probes)
         row = self.space.sample(1, rng)[0]
         order = self.free[rng.permutation(len(self.free))]
@@ -486,7 +499,7 @@ class Scout:
         if not self._term_fit.terms:
             return "done"
         state.wanted = self._term_fit.count_first(state.rows.count)
-        return "rows"
+        return "rows" if self._pays(state.wanted) else "done"
 
     @property
     def _term_fit(self) -> TermFit:

@@ -65,10 +65,10 @@ class Runner:
     ) -> None:
         self.algorithm, self.space, self.seed = algorithm, space, seed
         self.evaluator = evaluator
+        self.search: Search = algorithm.start(space, seed)
         self.stop = stop
         none = np.empty((0, space.length), dtype=np.uint8)
         self.initial = none if initial is None else initial.copy()
-        self.search: Search = algorithm.start(space, seed)
         self.record = Record()
         self.steps = 0
         """Batches of which all rows were told."""
@@ -101,6 +101,12 @@ class Runner:
     def stop(self, stop: Stop) -> None:
         self._stop, self._budgeted = stop, stop.has_budget
         self._limits = self._limit_search(stop)
+        calls, rows = self._limits.max_calls, self._limits.max_evaluations
+        self.search.budget = rows if calls is None else calls
+        if calls is None:
+            self.search.count_calls = lambda: self.record.evaluations
+        else:
+            self.search.count_calls = lambda: self.evaluator.calls
 
     @property
     def elapsed(self) -> float:

@@ -1,7 +1,7 @@
 """The contract of an algorithm: a frozen spec that starts a search, which asks and is told."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -99,6 +99,11 @@ class Search(ABC):
         self.seed = check_seed(seed)
         self.clock = Clock()
         """CPU time by phase; charging it is optional."""
+        self.budget: int | None = None
+        """Calls that all rows may cost, if that is known; the runner sets it."""
+        self.count_calls: Callable[[], int] = lambda: self._rows_told
+        """Returns what all rows have cost so far; by default each costs one call."""
+        self._rows_told = 0
         self._rows: Bits = np.empty((0, self.space.length), dtype=np.uint8)
         """The rows under way; a repaired row takes the place of the one that was asked."""
         self._told: Fitness | None = None
@@ -204,6 +209,7 @@ class Search(ABC):
         else:
             rows, told = self._fill(rows, told, places)
             left = int(np.isnan(told).sum())
+        self._rows_told += self._left - left
         if not left:
             self.receive(rows, told)
         self._rows, self._told, self._left = rows, told if left else None, left
@@ -240,14 +246,14 @@ class Search(ABC):
         """Return the state with the identity of the search, for `Algorithm.restore`."""
         of = _identify(self.algorithm, self.space, self.seed)
         rows = self._rows if self._left else self._rows[:0]
-        facts = {"of": of, "state": encode(self.save())}
+        facts = {"of": of, "state": encode(self.save()), "rows told": self._rows_told}
         return Snapshot(facts, {"rows": rows, "told": self._list_told()})
 
     def resume(self, snapshot: Snapshot) -> None:
         """Continue from a snapshot of a search with the same settings."""
         try:
             state, rows = snapshot.facts["state"], snapshot.arrays["rows"]
-            told = snapshot.arrays["told"]
+            told, self._rows_told = snapshot.arrays["told"], snapshot.facts["rows told"]
         except KeyError as error:
             raise CheckpointError(f"the snapshot has no {error}") from None
         self.load(decode(self.State, state))

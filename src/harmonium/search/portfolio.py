@@ -1,33 +1,53 @@
-"""Structure: a pyramid beside a scout that learns the function itself, where that is possible.
+"""Structure, the default search: a scout that learns the function, annealing, and a pyramid.
 
-The scout looks on while the first newcomers climb, then spends some rows of its own to find out
-which bits interact and what the terms of the function are. Once every row seen is predicted
-exactly, the best row of the learned function is found without further evaluations, and checked.
-Where the function cannot be learned, the pyramid goes on alone. Where variables have several values
-the scout asks first, and the pyramid follows.
+The scout looks on while others search, then spends some rows of its own to find out which bits
+interact and what the terms of the function are. Once every row seen is predicted exactly, the best
+row of the learned function is found without further evaluations, and checked. Where the function
+cannot be learned, or not within the budget, annealing and the pyramid go on alone.
+
+With a budget annealing comes first, and what it sees is the scout's evidence. A large budget begins
+with a trial of both, and the better one gets the rest. Without a budget the pyramid comes first,
+and annealing gets runs of its own, the more the better they were.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.learn import Polynomial, Scout, ScoutState
+from harmonium.search.anneal import Anneal, AnnealSearch, AnnealState
 from harmonium.search.base import Search, Status
 from harmonium.search.pyramid import Pyramid, PyramidSearch, PyramidState
 from harmonium.space import Columns, Space
 
+Turn = Literal["scout", "anneal", "pyramid"]
+
+TRIAL_ROWS, TRIAL_SHARE = 100, 0.1
+"""Rows a move of a budget that begins with a trial, and the share of it that each side gets."""
+
+WATCHED = 3
+"""Rows a move after which the scout has seen enough of annealing."""
+
+SIDES = ("scout", "anneal", "pyramid")
+
+FIRST_RUN, LEAST_RUN, LARGEST_RUN = 40, 0.1, 1.0
+"""Without a budget: rows a move before the first run of annealing; its rows as a share of all rows
+so far, at least and at most: three times as many after a run that found the best, half as many
+after others."""
+
 
 @dataclass(frozen=True)
 class Structure(Pyramid):
-    """A pyramid that also learns which bits interact, and the whole function where it can.
+    """Learns the function where it can; otherwise anneals, and mixes rows on a pyramid.
 
     Functions that are sums of parts of a few bits each, such as NK landscapes, spin glasses and
     QUBOs, are known exactly after some evaluations, and their best row follows from that. So are
     traps, and functions of variables with several values (groups of bits) that interact in pairs.
-    Others are searched by the pyramid alone; finding that out takes 16 to 48 evaluations.
+    Others are searched by annealing and by the pyramid; finding that out takes 16 to 48
+    evaluations.
 
     Parameters
     ----------
@@ -51,27 +71,44 @@ class Structure(Pyramid):
 
 @dataclass
 class StructureState:
-    """What changes in a pyramid and a scout."""
+    """What changes in a portfolio."""
 
     pyramid: PyramidState
     scout: ScoutState
-    scouting: bool
-    """Whether the rows under way are the scout's."""
+    anneal: AnnealState
+    turn: Turn = "pyramid"
+    """Whose rows are under way."""
+    asked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SIDES, 0))
+    """Calls that the rows of each have cost, …"""
+    mark: int = 0
+    """… all calls before the rows under way, …"""
+    best: dict[str, float] = field(default_factory=lambda: dict.fromkeys(SIDES, -np.inf))
+    """… and the best value that each has found."""
+    next_run: int = 0
+    """Rows in all after which annealing has its next run, without a budget, …"""
+    share: float = LEAST_RUN
+    """… how long it is, as a share of all rows, …"""
+    end: int = 0
+    """… and how many rows annealing has asked for at its end."""
+    running: bool = False
+    """Whether annealing has a run of its own."""
 
 
 class StructureSearch(Search):
-    """A running pyramid and a scout, which take turns."""
+    """A running scout, annealing and pyramid, which take turns."""
 
     State = StructureState
+    state: StructureState
 
     def __init__(self, structure: Structure, space: Space | int, seed: int) -> None:
         super().__init__(structure, space, seed)
         self.pyramid = PyramidSearch(structure, self.space, self.seed)
-        self.pyramid.clock = self.clock
+        self.anneal = AnnealSearch(Anneal(structure.first_newcomers), self.space, self.seed)
+        self.pyramid.clock = self.anneal.clock = self.clock
         self.columns = Columns(self.space)
         self.scout = Scout(self.columns.space, self.seed)
-        self.scouting = False
-        """Whether the rows under way are the scout's."""
+        self.state = StructureState(self.pyramid.state, self.scout.state, self.anneal.state)
+        self.state.next_run = FIRST_RUN * self.anneal.moves
 
     def status(self) -> Status:
         """Return what the pyramid reports, and how well the best row of the function is known."""
@@ -91,39 +128,87 @@ class StructureSearch(Search):
         return np.unique(np.concatenate([self.pyramid.pairs, found]), axis=0)
 
     def inject(self, bits: Bits, fitness: Fitness) -> None:
-        """Keep known solutions, for the pyramid and for the scout."""
+        """Keep known solutions, for all three."""
         self.pyramid.inject(bits, fitness)
+        self.anneal.inject(bits, fitness)
         self.scout.see(self.columns.encode(bits), fitness)
 
     def propose(self) -> Bits:
-        """Return rows of the scout while it wants any, otherwise those of the pyramid."""
-        self.scouting = False
-        if not self.scout.rests(self.pyramid.state.round):
+        """Return rows of the scout while it wants any, otherwise of annealing or the pyramid."""
+        state = self.state
+        self.anneal.count_calls = self.count_calls
+        state.mark = self.count_calls()
+        self.scout.left = np.inf if self.budget is None else self.budget - state.mark
+        rounds = self.pyramid.state.round + state.asked["anneal"] // (WATCHED * self.anneal.moves)
+        state.turn = "pyramid"
+        if not self.scout.rests(rounds):
             with self.clock.charge("building"):
-                self.scouting = self.scout.advance(self.pyramid.state.round)
-        if self.scouting:
-            return self.columns.decode(self.scout.propose())
-        return self.pyramid.propose()
+                if self.scout.advance(rounds):
+                    state.turn = "scout"
+                    return self.columns.decode(self.scout.propose())
+        state.turn = self._choose_side()
+        return self.anneal.propose() if state.turn == "anneal" else self.pyramid.propose()
+
+    def _choose_side(self) -> Turn:
+        """Return who goes on: annealing or the pyramid."""
+        state, asked, best = self.state, self.state.asked, self.state.best
+        if self.budget is None:
+            return self._take_turns()
+        left, trial = self.budget - asked["scout"] - asked["pyramid"], 0
+        if self.budget >= TRIAL_ROWS * self.anneal.moves:
+            trial = int(TRIAL_SHARE * self.budget)
+        if asked["anneal"] < trial:
+            self.anneal.limit(trial)
+            return "anneal"
+        if asked["pyramid"] < trial or (trial and best["pyramid"] > best["anneal"]):
+            return "pyramid"
+        if trial and not state.running:
+            state.running = True
+            self.anneal.begin(left)
+        self.anneal.limit(left)
+        return "anneal"
+
+    def _take_turns(self) -> Turn:
+        """Give the pyramid most rows, and annealing runs of its own."""
+        state, asked, best = self.state, self.state.asked, self.state.best
+        total = sum(asked.values())
+        if state.running and asked["anneal"] >= state.end:
+            state.running, won = False, best["anneal"] > best["pyramid"]
+            state.share = min(LARGEST_RUN, 3 * state.share) if won else state.share / 2
+            if won:
+                self.pyramid.inject(*self.anneal.get_best())
+        elif not state.running and total >= state.next_run:
+            state.running, state.next_run = True, 2 * total
+            state.end = asked["anneal"] + int(max(LEAST_RUN, state.share) * total)
+            self.anneal.begin(state.end)
+        return "anneal" if state.running else "pyramid"
 
     def receive(self, bits: Bits, fitness: Fitness) -> None:
-        """Give rows to whom they belong; each looks on at what is of use."""
+        """Give rows to whom they belong; the scout looks on at what is of use."""
+        state, turn = self.state, self.state.turn
+        state.asked[turn] += self.count_calls() - state.mark
+        state.best[turn] = max(state.best[turn], float(fitness.max()))
         rows = self.columns.encode(bits)
-        if not self.scouting:
-            if self.scout.learning:
-                before, changes = self.pyramid.list_changes(fitness)
-                self.scout.see(rows, fitness, self.columns.encode(before), changes)
-            self.pyramid.receive(bits, fitness)
+        if turn == "scout":
+            with self.clock.charge("building"):
+                known = self.scout.receive(rows, fitness)
+            if known is not None:
+                self.pyramid.inject(self.columns.decode(known[0]), known[1])
+                self.anneal.inject(self.columns.decode(known[0]), known[1])
             return
-        with self.clock.charge("building"):
-            known = self.scout.receive(rows, fitness)
-        if known is not None:
-            self.pyramid.inject(self.columns.decode(known[0]), known[1])
+        side = self.anneal if turn == "anneal" else self.pyramid
+        if self.scout.learning:
+            before, changes = side.list_changes(fitness)
+            self.scout.see(rows, fitness, self.columns.encode(before), changes)
+        side.receive(bits, fitness)
 
     def save(self) -> StructureState:
-        """Return the states of both."""
-        return StructureState(self.pyramid.state, self.scout.state, self.scouting)
+        """Return the states of all."""
+        return self.state
 
     def load(self, state: StructureState) -> None:
-        """Take over the states of both."""
+        """Take over the states of all."""
+        self.state = state
         self.pyramid.load(state.pyramid)
-        self.scout.state, self.scouting = state.scout, state.scouting
+        self.anneal.load(state.anneal)
+        self.scout.state = state.scout

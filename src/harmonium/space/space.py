@@ -205,6 +205,15 @@ class Columns:
         outside = np.flatnonzero((space.group < 0) & (self.plain | space.free)).tolist()
         self.members: list[tuple[int, ...]] = sorted([*space.groups, *((bit,) for bit in outside)])
         """The bits of each column."""
+        sizes = np.array([len(bits) for bits in self.members])
+        self._single = sizes == 1
+        self._bits = np.concatenate([np.array(bits) for bits in self.members])
+        """The bits of all columns, one after the other, …"""
+        self._first = np.cumsum(sizes) - sizes
+        """… where each column begins, …"""
+        places = np.arange(len(self._bits)) - np.repeat(self._first, sizes)
+        self._weights = np.where(np.repeat(self._single, sizes), 1, places)
+        """… and the value that each bit stands for."""
         self._fixed = np.zeros(space.length, dtype=np.uint8)
         self._fixed[space.places] = space.values
         self.space = space
@@ -216,27 +225,22 @@ class Columns:
                 fewest=max(0, space.fewest - ones),
                 most=min(space.most - ones, length),
                 feasible=space.feasible,
-                sizes=np.array([max(2, len(bits)) for bits in self.members]),
+                sizes=np.maximum(2, sizes),
             )
 
     def encode(self, bits: Bits) -> Bits:
         if self.plain:
             return bits
-        columns = [
-            bits[:, one[0]] if len(one) == 1 else bits[:, list(one)].argmax(axis=1)
-            for one in self.members
-        ]
-        return np.stack(columns, axis=1).astype(np.uint8)
+        columns = np.add.reduceat(bits[:, self._bits] * self._weights, self._first, axis=1)
+        return columns.astype(np.uint8)
 
     def decode(self, rows: Bits) -> Bits:
         if self.plain:
             return rows
         bits = np.tile(self._fixed, (len(rows), 1))
-        for one, column in zip(self.members, rows.T, strict=True):
-            if len(one) == 1:
-                bits[:, one[0]] = column
-            else:
-                bits[np.arange(len(rows)), np.take(one, column)] = 1
+        bits[:, self._bits[self._first[self._single]]] = rows[:, self._single]
+        chosen = self._bits[self._first[~self._single] + rows[:, ~self._single]]
+        bits[np.arange(len(rows))[:, None], chosen] = 1
         return bits
 
     def spread(self, pairs: Iterable[Sequence[int]]) -> NDArray[np.int64]:
