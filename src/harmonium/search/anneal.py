@@ -192,10 +192,8 @@ class AnnealState:
     """… and when the descent begins."""
     end: int | None = None
     """Calls when the plan ends; none if it has no end."""
-    finished: bool = False
-    """Whether the descent has ended."""
     cooled: float = 0.0
-    """Part of the cooling that was skipped, because nothing was worth an evaluation."""
+    """Part of the round that was skipped, because nothing new was worth an evaluation."""
     heat: float = FIRST_HEAT
     """Temperature at which the round began, as a multiple of the scale."""
     reheat: int = 0
@@ -312,7 +310,7 @@ class AnnealSearch(Search):
         if state.stage == "finish":
             move = finish(candidate, state.scale, table, rules)
             if move < 0:  # no move is better
-                state.finished = True
+                state.cooled = 1.0
             return Chosen(SINGLE, int(move), 0.0)
         check = self._screened and state.stage == "anneal" and state.since >= ROWS_BETWEEN_CHECKS
         share = 0.0 if state.stage == "pass" else state.share
@@ -342,7 +340,7 @@ class AnnealSearch(Search):
         if state.stage == "anneal" and state.asked >= state.finish:
             self._begin_descent()
         if state.stage == "finish":
-            if state.asked < (state.end or 0) and not state.finished:
+            if state.asked < (state.end or 0) and state.cooled < 1.0 / REPEATS:
                 return 0.0
             self._begin_round()
         passed = (state.asked - state.first) / max(1.0, state.last - state.first) + state.cooled
@@ -399,6 +397,7 @@ class AnnealSearch(Search):
             state.reheat = (state.reheat + 1) % len(REHEATS)
         state.round += 1
         fresh = state.round % 2 == 1 and not state.blocked and not state.given
+        fresh |= state.asked <= state.first  # all rows of this round came from the cache
         state.heat = FIRST_HEAT if fresh else FIRST_HEAT * REHEATS[state.reheat]
         state.before, state.stage = state.best_value, "anneal"
         self._plan(state.asked)
@@ -411,7 +410,7 @@ class AnnealSearch(Search):
 
     def _begin_descent(self) -> None:
         state = self.state
-        state.stage, state.finished = "finish", False
+        state.stage, state.cooled = "finish", 0.0
         self._go(state.best)
         state.value = state.best_value
         state.table.checked[:] = False
