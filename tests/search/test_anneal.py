@@ -90,7 +90,8 @@ def test_the_temperature_falls_over_the_whole_budget() -> None:
     while search.count_calls() < 1_500:
         drive(search, lambda row: row @ values @ row, 1)
         stages.append(search.state.stage)
-    assert stages[100] == "anneal" and stages[-1] == "finish"
+    assert stages[100] == "anneal"
+    assert stages[-1] == "finish"
     assert search.state.round == 0
 
 

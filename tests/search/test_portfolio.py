@@ -37,15 +37,16 @@ def run(calls: int | None, function: Any = score, **options: Any) -> tuple[Count
 
 
 def test_a_small_budget_is_annealed() -> None:
-    asked, search = run(20 * LENGTH)
-    assert asked["pyramid"] == 0 and asked["scout"] <= 48
-    assert asked.total() == 20 * LENGTH
+    asked, search = run(15 * LENGTH)
+    assert asked["pyramid"] == 0
+    assert asked["scout"] <= 48
+    assert asked.total() == 15 * LENGTH
     assert search.anneal.state.stage == "finish" or search.anneal.state.round > 0
 
 
 def test_a_large_budget_begins_with_a_trial() -> None:
     asked, search = run(200 * LENGTH)
-    trial = 20 * LENGTH
+    trial = 30 * LENGTH
     assert min(asked["anneal"], asked["pyramid"]) >= trial - 1
     loser = min(("anneal", "pyramid"), key=lambda side: asked[side])
     assert asked[loser] <= trial + 8  # a batch
@@ -69,4 +70,5 @@ def test_all_three_know_a_known_solution() -> None:
     row = np.ones((1, LENGTH), np.uint8)
     search.inject(row, np.array([1e3]))
     assert search.anneal.state.best_value == 1e3
-    assert search.pyramid.state.known and search.scout.state.rows.count == 1
+    assert search.pyramid.state.known
+    assert search.scout.state.rows.count == 1

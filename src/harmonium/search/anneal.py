@@ -22,7 +22,7 @@ from harmonium.space import Columns, Space
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
-Stage = Literal["start", "pass", "anneal", "finish"]
+Stage = Literal["draw", "start", "pass", "anneal", "finish"]
 
 SINGLE, EXCHANGE, SEVERAL = 0, 1, 2
 """Kinds of moves: one column, the values of two columns, and an exchange with one more change."""
@@ -39,9 +39,9 @@ MAX_FROZEN = 50
 FIRST_HEAT, LAST_HEAT = 0.5, 0.05
 """Temperatures at the start and at the end, as multiples of the usual size of effects."""
 
-REHEATS = (0.5, 0.1, 0.02)
+REHEATS, LAST_REHEAT = (0.5, 0.1, 0.02), 1
 """Shares of the first temperature at which later rounds begin: the next one after a round without
-a gain."""
+a gain; and the number of the one for the few calls that a descent has left."""
 
 CALLS_A_MOVE, MOVES_OF_ROUND = 75.0, 120.0
 """Length of the first round at most, in rows a move for up to so many moves; more moves need
@@ -62,6 +62,13 @@ FINISH_SHARE = 0.08
 
 CUT, CUT_GROWTH = 2.0, 0.25
 """Standard deviations that are added to a prediction, and more each time that it is not tried."""
+
+FIRST_COUPLING = 64.0
+"""Couplings until there are surprises, as a multiple of the squared scale a move."""
+
+DISTINCT, SHRINK = 0.9, (0.25, 0.02)
+"""What is left of a coupling where an effect has not changed: usually, and if at least this share
+of all effects differ, so that two of them do not cancel by chance."""
 
 ROWS_BETWEEN_CHECKS = 8
 """Rows after which a move is tried whatever its prediction: wrong ones would never be noticed."""
@@ -127,10 +134,11 @@ class Table(NamedTuple):
     """Worth of a one in each column, from exchanges; and how often it was seen: (2, columns)."""
     noise: Numbers
     """Of exchanges: the sum of squared errors and their number. Of predictions: the factor of
-    their variances. Of moves: how many were tried, and how many of them had no effect: (5,)."""
+    their variances. Of moves: how many were tried, and how many of them had no effect. Of
+    couplings: what is left of them where an effect has not changed: (6,)."""
 
 
-EXCHANGE_ERRORS, EXCHANGES, FACTOR, TRIED, FLAT = range(5)
+EXCHANGE_ERRORS, EXCHANGES, FACTOR, TRIED, FLAT, LEFT = range(6)
 
 
 def start_table(rules: Rules, screened: bool) -> Table:
@@ -144,7 +152,7 @@ def start_table(rules: Rules, screened: bool) -> Table:
         np.zeros(moves, np.int64),
         np.zeros(moves, np.bool_),
         np.zeros((2, len(rules.first) - 1)),
-        np.array([0.0, 0.0, 1.0, 3.0, 1.0]),
+        np.array([0.0, 0.0, 1.0, 3.0, 1.0, SHRINK[0]]),
     )
 
 
@@ -175,9 +183,9 @@ class AnnealState:
     """Rows under way: (rows, columns)."""
     chosen: list[Chosen] = field(default_factory=list)
     """The moves that made them."""
-    stage: Stage = "start"
+    stage: Stage = "draw"
     value: float = -np.inf
-    best: Bits = field(default_factory=lambda: np.empty(0, np.uint8))
+    best: Bits = field(default_factory=lambda: np.zeros(0, np.uint8))
     best_value: float = -np.inf
     asked: int = 0
     """Calls that its rows have cost so far, …"""
@@ -203,7 +211,7 @@ class AnnealState:
     scale: float = 1.0
     """Usual size of the effects."""
     sizes: list[float] = field(default_factory=list)
-    """Sizes of effects in the first pass."""
+    """Sizes of effects in the second half of the first pass."""
     surprise: tuple[float, int] = (0.0, 0)
     """Squared errors of the first predictions, and how many columns had changed in them."""
     calibrated: bool = False
@@ -246,7 +254,7 @@ class AnnealSearch(Search):
         self._least = (0.01, 0.01) if self.columns.plain else (0.1, 0.05)
         rng = self.rng("anneal")
         self.state = AnnealState(
-            row=self._sample(0),
+            row=np.zeros(columns, np.uint8),
             table=start_table(self.rules, self._screened),
             order=np.arange(moves),
             place=np.array([moves, 0]),
@@ -267,14 +275,14 @@ class AnnealSearch(Search):
         if fitness[best] > state.best_value:
             state.best = self.columns.encode(rows[best : best + 1])[0]
             state.best_value = float(fitness[best])
-            if state.stage == "start" and state.round == 0:
+            if state.stage in ("draw", "start") and state.round == 0:
                 state.row, state.value, state.stage = state.best.copy(), state.best_value, "pass"
                 state.given = True
 
     def begin(self, end: int) -> None:
         """Begin anew, with what was learned, to end after so many rows in all."""
         self.state.end = end
-        if self.state.stage not in ("start", "pass"):
+        if self.state.stage not in ("draw", "start", "pass"):
             self.state.round, self.state.blocked = 0, False
             self.state.heat = FIRST_HEAT
             self._plan(self.state.asked)
@@ -295,7 +303,10 @@ class AnnealSearch(Search):
         if self.budget is not None:
             self.limit(self.budget)
         state.mark = self.count_calls()
-        temperature = 0.0 if state.stage == "start" else self._cool()
+        temperature = 0.0 if state.stage in ("draw", "start") else self._cool()
+        if state.stage == "draw":
+            self._go(self._sample(state.round))
+            state.stage = "start"
         if state.stage == "start":
             state.candidates = state.row[None].copy()
         else:
@@ -358,7 +369,11 @@ class AnnealSearch(Search):
             sizes = np.sort(state.sizes)
             count = len(sizes)
             state.scale = float(min(sizes[count // 2], 2.1 * sizes[count // 4]))
-        state.table.couplings[:] = 4.0 * state.scale**2 / self.moves  # until there are surprises
+            distinct = 1 + np.count_nonzero(np.diff(sizes) > 1e-9 * state.scale)
+            state.table.noise[LEFT] = SHRINK[int(count > 5 and distinct > DISTINCT * count)]
+        state.table.couplings[:] = (
+            FIRST_COUPLING * state.scale**2 / self.moves
+        )  # until there are surprises
         state.stage, state.before = "anneal", state.best_value
         self._plan(state.asked)
 
@@ -397,13 +412,15 @@ class AnnealSearch(Search):
             state.reheat = (state.reheat + 1) % len(REHEATS)
         state.round += 1
         fresh = state.round % 2 == 1 and not state.blocked and not state.given
-        fresh |= state.asked <= state.first  # all rows of this round came from the cache
+        if state.asked <= state.first or state.best_value == -math.inf:  # nothing new was seen
+            fresh = True
+        if state.end is not None and 0 < state.end - state.asked < 2 * self.moves:
+            fresh, state.reheat = False, LAST_REHEAT
         state.heat = FIRST_HEAT if fresh else FIRST_HEAT * REHEATS[state.reheat]
         state.before, state.stage = state.best_value, "anneal"
         self._plan(state.asked)
         if fresh:
-            state.stage = "start"
-            self._go(self._sample(state.round))
+            state.stage = "draw"
         else:
             self._go(state.best)
             state.value = state.best_value
@@ -411,6 +428,8 @@ class AnnealSearch(Search):
     def _begin_descent(self) -> None:
         state = self.state
         state.stage, state.cooled = "finish", 0.0
+        if state.best_value == -math.inf:
+            return
         self._go(state.best)
         state.value = state.best_value
         state.table.checked[:] = False
@@ -454,7 +473,7 @@ class AnnealSearch(Search):
     def _learn(self, chosen: Chosen, candidate: Bits, change: float) -> None:
         """Compare the effect of a move with its prediction, and keep it."""
         state = self.state
-        if state.stage == "pass" and change:
+        if state.stage == "pass" and change and state.place[0] > len(state.order) // 2:
             state.sizes.append(abs(change))
         table, row = tuple(state.table), state.row
         if chosen.kind == EXCHANGE:
@@ -473,7 +492,7 @@ class AnnealSearch(Search):
         """Give the couplings the scale of the surprises so far."""
         state = self.state
         errors, count = state.surprise
-        guess = 4.0 * state.scale**2 / self.moves
+        guess = FIRST_COUPLING * state.scale**2 / self.moves
         factor = max(errors / count, 1e-12 * state.scale**2) / guess
         state.table.couplings[:] *= np.float32(factor)
         state.table.variances[:] *= factor
@@ -514,7 +533,8 @@ class AnnealSearch(Search):
         """Return the rows of which the proposed ones are changes, and what that does to them."""
         row = self.columns.decode(self.state.row[None])
         value = self.state.value if self.state.stage != "start" else -np.inf
-        return np.tile(row, (len(fitness), 1)), fitness - value
+        with np.errstate(invalid="ignore"):  # rows that cannot be used
+            return np.tile(row, (len(fitness), 1)), fitness - value
 
 
 @jit
@@ -767,14 +787,13 @@ def _learn_couplings(
     ratio = min(surprise / (noise[FACTOR] * total), 100.0)
     factor = noise[FACTOR] * math.exp(0.01 * (min(ratio, 9.0) - 1.0))
     noise[FACTOR] = min(max(factor, 0.3), 30.0)
-    shrink = 0.02 if noise[FLAT] < 0.05 * noise[TRIED] else 0.25
     extra = surprise / changed if ratio > 9.0 else 0.0
     for other in range(len(row)):
         if seen[other] == row[other] or other == column:
             continue
         coupling = couplings[column, other]
         if abs(error) <= tolerance:
-            coupling *= shrink
+            coupling *= noise[LEFT]
         else:
             gain = (coupling + extra) / (total + extra * changed)
             coupling += extra

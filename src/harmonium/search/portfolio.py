@@ -5,9 +5,10 @@ interact and what the terms of the function are. Once every row seen is predicte
 row of the learned function is found without further evaluations, and checked. Where the function
 cannot be learned, or not within the budget, annealing and the pyramid go on alone.
 
-With a budget annealing comes first, and what it sees is the scout's evidence. A large budget begins
-with a trial of both, and the better one gets the rest. Without a budget the pyramid comes first,
-and annealing gets runs of its own, the more the better they were.
+With a budget a first climb is the scout's evidence, and annealing gets the rest; a small budget is
+annealed at once. A large one begins with a trial of annealing and pyramid, and the better one gets
+the rest. Without a budget the pyramid comes first, and annealing gets runs of its own, the longer
+the better they were.
 """
 
 from dataclasses import dataclass, field
@@ -25,8 +26,11 @@ from harmonium.space import Columns, Space
 
 Turn = Literal["scout", "anneal", "pyramid"]
 
-TRIAL_ROWS, TRIAL_SHARE = 100, 0.1
+TRIAL_ROWS, TRIAL_SHARE = 60, 0.15
 """Rows a move of a budget that begins with a trial, and the share of it that each side gets."""
+
+CLIMBED = 20
+"""Rows a move of a budget that begins with a climb."""
 
 WATCHED = 3
 """Rows a move after which the scout has seen enough of annealing."""
@@ -105,6 +109,7 @@ class StructureSearch(Search):
         self.pyramid = PyramidSearch(structure, self.space, self.seed)
         self.anneal = AnnealSearch(Anneal(structure.first_newcomers), self.space, self.seed)
         self.pyramid.clock = self.anneal.clock = self.clock
+        self.anneal.count_calls = lambda: self.count_calls()  # noqa: PLW0108  # it may be replaced
         self.columns = Columns(self.space)
         self.scout = Scout(self.columns.space, self.seed)
         self.state = StructureState(self.pyramid.state, self.scout.state, self.anneal.state)
@@ -136,7 +141,6 @@ class StructureSearch(Search):
     def propose(self) -> Bits:
         """Return rows of the scout while it wants any, otherwise of annealing or the pyramid."""
         state = self.state
-        self.anneal.count_calls = self.count_calls
         state.mark = self.count_calls()
         self.scout.left = np.inf if self.budget is None else self.budget - state.mark
         rounds = self.pyramid.state.round + state.asked["anneal"] // (WATCHED * self.anneal.moves)
@@ -154,6 +158,9 @@ class StructureSearch(Search):
         state, asked, best = self.state, self.state.asked, self.state.best
         if self.budget is None:
             return self._take_turns()
+        climbs = self.scout.learning and self.pyramid.state.round < 2
+        if climbs and self.budget >= CLIMBED * self.anneal.moves:
+            return "pyramid"
         left, trial = self.budget - asked["scout"] - asked["pyramid"], 0
         if self.budget >= TRIAL_ROWS * self.anneal.moves:
             trial = int(TRIAL_SHARE * self.budget)
