@@ -40,9 +40,9 @@ def sum_blocks(problem: HIFF, row: list[int]) -> float:
 
 def average_tables(problem: NK, row: list[int]) -> float:
     total = 0.0
-    for component, group in enumerate(problem.groups.tolist()):
+    for component, group in enumerate(problem.landscape.groups.tolist()):
         configuration = "".join(str(row[variable]) for variable in group)
-        total += problem.tables[component, int(configuration, base=2)]
+        total += problem.landscape.tables[component, int(configuration, base=2)]
     return total / problem.length
 
 
@@ -114,13 +114,17 @@ def test_the_structure_is_the_bits_that_interact(problem: ProblemSpec, structure
     assert problem.structure == structure
 
 
+def get_arrays(problem: NK) -> list[NDArray[Any]]:
+    return [problem.landscape.groups, problem.landscape.tables]
+
+
 # What an instance means must never change: these hashes are those of the first release.
 @pytest.mark.parametrize(
     ("arrays", "digest"),
     [
-        (lambda: [NK(20, 3).groups, NK(20, 3).tables], "15d612628a2db5db"),
-        (lambda: [NK(20, 3, 1).groups, NK(20, 3, 1).tables], "340a3e1c000ff9e5"),
-        (lambda: [NK(12, 2, 7, "ring").groups, NK(12, 2, 7, "ring").tables], "4c7c737c31739f16"),
+        (lambda: get_arrays(NK(20, 3)), "15d612628a2db5db"),
+        (lambda: get_arrays(NK(20, 3, 1)), "340a3e1c000ff9e5"),
+        (lambda: get_arrays(NK(12, 2, 7, "ring")), "4c7c737c31739f16"),
         (lambda: [Ising(side=10).couplings], "81d891b3ff76c520"),
         (lambda: [Ising(side=10, instance=1).couplings], "2d6de4515aa012f4"),
         (lambda: [Ising(length=50, side=5).couplings], "53a7eaa21d85a653"),
@@ -234,7 +238,7 @@ def test_ties_and_negative_tables_do_not_mislead(length: int, k: int, levels: in
     rng = np.random.default_rng(levels)
     for instance, neighbors in enumerate(NEIGHBORS * 2):
         tables = rng.integers(-levels, 0, (length, 2 ** (k + 1))).astype(np.float64)
-        groups = NK(length, k, instance, neighbors).groups
+        groups = NK(length, k, instance, neighbors).landscape.groups
         ring = neighbors == "ring"
         best = nk.solve_ring(tables) if ring else nk.solve_general(groups, tables)
         assert best is not None
@@ -245,9 +249,9 @@ def test_ties_and_negative_tables_do_not_mislead(length: int, k: int, levels: in
 @pytest.mark.parametrize(("length", "k"), [(30, 4), (24, 6), (40, 2)])
 def test_branch_and_bound_agrees_with_dynamic_programming_on_a_ring(length: int, k: int) -> None:
     problem = NK(length, k, neighbors="ring")
-    best = nk.solve_general(problem.groups, problem.tables)
+    best = nk.solve_general(problem.landscape.groups, problem.landscape.tables)
     assert best is not None
-    np.testing.assert_array_equal(best, nk.solve_ring(problem.tables))
+    np.testing.assert_array_equal(best, nk.solve_ring(problem.landscape.tables))
 
 
 def test_a_search_may_reach_its_limit_and_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,27 +105,17 @@ class ProblemSpec(Spec, ABC):
 
 
 class ArrayProblem(ABC):
-    """A problem that is given by arrays.
+    """A problem that is given by arrays; `bound` is a fitness that no row exceeds."""
 
-    Parameters
-    ----------
-    length : int
-        Number of bits.
-    optimum, bound : float, optional
-        Largest possible fitness, and a fitness that no row exceeds, if they are known.
-    """
-
-    def __init__(
-        self, length: int, optimum: float | None = None, bound: float | None = None
-    ) -> None:
-        self.length = length
-        self.bound = bound
-        self._optimum = optimum
+    length: int
+    bound: float | None
+    stated: float | None
+    """Largest possible fitness, if the file states it."""
 
     @property
     def optimum(self) -> float | None:
         """Largest possible fitness, or none if it is not known."""
-        return self._optimum
+        return self.stated
 
     @property
     @abstractmethod

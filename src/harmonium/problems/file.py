@@ -10,18 +10,11 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.problems.base import ArrayProblem, Blocks, ProblemSpec
-from harmonium.problems.nk import TabledNK, read_nk
-from harmonium.problems.packing import Infeasible, Knapsack, SetCover, read_knapsack, read_setcover
-from harmonium.problems.quadratic import (
-    MaxCut,
-    Qubo,
-    SpinGlass,
-    read_ising,
-    read_maxcut,
-    read_qubo,
-)
+from harmonium.problems.nk import read_nk
+from harmonium.problems.packing import Infeasible, read_knapsack, read_setcover
+from harmonium.problems.quadratic import read_ising, read_maxcut, read_qubo
 from harmonium.problems.reader import Format, Reader, detect_format
-from harmonium.problems.sat import Sat, read_formula
+from harmonium.problems.sat import read_formula
 from harmonium.specs import Length, SpecError, format_spec
 from harmonium.system import resolve
 
@@ -161,19 +154,17 @@ def _read(path: str) -> bytes:
 def _make_qubo(reader: Reader, spec: FileProblem) -> ArrayProblem:
     minimised = spec.path.lower().endswith(MINIMISED_SUFFIXES)
     sense = ("min" if minimised else "max") if spec.sense == "auto" else spec.sense
-    return Qubo(read_qubo(reader, spec.instance), sense)
+    return read_qubo(reader, spec.instance, sense)
 
 
 _MAKERS: Final[dict[str, Callable[[Reader, FileProblem], ArrayProblem]]] = {
-    "cnf": lambda reader, _: Sat(read_formula(reader)),
+    "cnf": lambda reader, _: read_formula(reader),
     "qubo": _make_qubo,
-    "ising": lambda reader, _: SpinGlass(read_ising(reader)),
-    "maxcut": lambda reader, _: MaxCut(read_maxcut(reader)),
-    "nk": lambda reader, _: TabledNK(read_nk(reader)),
-    "knapsack": lambda reader, spec: Knapsack(
-        read_knapsack(reader, spec.instance), spec.infeasible
-    ),
-    "setcover": lambda reader, spec: SetCover(read_setcover(reader), spec.infeasible),
+    "ising": lambda reader, _: read_ising(reader),
+    "maxcut": lambda reader, _: read_maxcut(reader),
+    "nk": lambda reader, _: read_nk(reader),
+    "knapsack": lambda reader, spec: read_knapsack(reader, spec.instance, spec.infeasible),
+    "setcover": lambda reader, spec: read_setcover(reader, spec.infeasible),
 }
 """By format, what makes the problem."""
 
