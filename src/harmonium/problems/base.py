@@ -167,17 +167,11 @@ class CustomProblem(Spec):
     def optimum(self) -> float | None:
         return self.made.optimum
 
-    @property
-    def structure(self) -> Blocks | None:
-        return read_structure(self.made)
-
-    @property
-    def bound(self) -> float | None:
-        return read_bound(self.made)
-
-    @property
-    def repair(self) -> Callable[[Bits], Bits] | None:
-        return read_repair(self.made)
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the problem has: structure, bound, repair."""
+        if name.startswith("__") or "made" not in vars(self):
+            raise AttributeError(name)
+        return getattr(self.made, name)
 
     def __call__(self, bits: Bits) -> Fitness:
         return self.made(bits)

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta
@@ -60,23 +60,24 @@ class FileProblem(ProblemSpec):
     name: ClassVar[str] = "file"
 
     length: Length = 0
-    path: Annotated[str, Meta(min_length=1, description="the instance file")] = field(kw_only=True)
+    _: KW_ONLY
+    path: Annotated[str, Meta(min_length=1, description="the instance file")]
     format: Annotated[
         Literal["auto"] | Format, Meta(description="auto: told by content and name")
-    ] = field(default="auto", kw_only=True)
+    ] = "auto"
     sense: Annotated[
         Literal["auto", "max", "min"],
         Meta(description="of a QUBO; auto: min for the files of Biq Mac, otherwise max"),
-    ] = field(default="auto", kw_only=True)
+    ] = "auto"
     infeasible: Annotated[
         Infeasible, Meta(description="rows that violate a constraint of a knapsack or set cover")
-    ] = field(default="repair", kw_only=True)
+    ] = "repair"
     instance: Annotated[
         int, Meta(ge=0, le=2**31, description="which of the instances of the file")
-    ] = field(default=0, kw_only=True)
+    ] = 0
     content: Annotated[
         str, Meta(description="SHA-256 of the file, which must not change; empty: any")
-    ] = field(default="", kw_only=True)
+    ] = ""
 
     def __post_init__(self) -> None:
         given = self.length
