@@ -142,6 +142,13 @@ def list_groups(starts: Indices, members: NDArray[np.integer]) -> Blocks:
     return tuple(dict.fromkeys(tuple(group) for group in groups if len(group) > 1))
 
 
+def invert_groups(starts: Indices, members: Indices, length: int) -> tuple[Indices, Indices]:
+    """Return `own` and `groups`: bit b is in the groups `groups[own[b] : own[b + 1]]`."""
+    groups = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    own = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=length))])
+    return own, groups[np.argsort(members, kind="stable")]
+
+
 @dataclass(frozen=True)
 class CustomProblem(Spec):
     """A problem made by a custom function; equal to another with the same path and settings."""

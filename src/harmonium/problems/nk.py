@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
-from harmonium.problems.base import ArrayProblem, Blocks, Indices, ProblemSpec, Reals
+from harmonium.problems.base import ArrayProblem, Blocks, Indices, ProblemSpec, Reals, invert_groups
 from harmonium.problems.reader import MAX_LENGTH, Reader, find_first
 
 MAX_NODES: Final = 200_000_000
@@ -224,7 +224,8 @@ def solve_general(groups: Indices, tables: Reals) -> Bits | None:
     # From here on variables are numbered by the depth at which they are set.
     groups, tables = _sort_groups(depth[groups], tables)
     bound = _prefix_bounds(tables)
-    readers = _list_readers(groups, len(order))
+    starts = np.arange(0, groups.size + 1, groups.shape[1])
+    readers = invert_groups(starts, groups.ravel(), len(order))
     rng = np.random.Generator(np.random.PCG64(0))
     start = rng.integers(0, 2, len(order), dtype=np.uint8)
     kicks = rng.integers(0, len(order), (_LOCAL_SEARCHES, _KICK_SIZE))
@@ -287,13 +288,6 @@ def _prefix_bounds(tables: Reals) -> Reals:
         bound[:, node] = np.maximum(bound[:, 2 * node], bound[:, 2 * node + 1])
     bound[:, 0] = np.nan  # never read
     return bound
-
-
-def _list_readers(groups: Indices, length: int) -> tuple[Indices, Indices]:
-    """List the components that read each variable: (first entry of each variable, components)."""
-    components, variables = np.divmod(np.argsort(groups, axis=None, kind="stable"), groups.shape[1])
-    counts = np.bincount(groups[components, variables], minlength=length)
-    return np.concatenate([[0], np.cumsum(counts)]), components
 
 
 @jit

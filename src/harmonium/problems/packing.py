@@ -17,7 +17,14 @@ import numpy as np
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
-from harmonium.problems.base import ArrayProblem, Blocks, Indices, Reals, list_groups
+from harmonium.problems.base import (
+    ArrayProblem,
+    Blocks,
+    Indices,
+    Reals,
+    invert_groups,
+    list_groups,
+)
 from harmonium.problems.quadratic import sum_single
 from harmonium.problems.reader import (
     MAX_LENGTH,
@@ -26,6 +33,7 @@ from harmonium.problems.reader import (
     find_first,
     read_instance_count,
 )
+from harmonium.problems.sat import sum_lost
 
 Infeasible = Literal["penalty", "repair"]
 """What to do with rows that violate a constraint."""
@@ -220,10 +228,18 @@ class SetCover(ArrayProblem):
     infeasible: Infeasible
 
     def __post_init__(self) -> None:
-        self.length, self.bound = len(self.costs), None
-        cheapest = np.minimum.reduceat(self.costs[self.columns], self.starts[:-1])
-        self._penalties = cheapest + max(1.0, float(cheapest.max()))
-        self._dear_first = np.argsort(-self.costs, kind="stable")
+        costs, starts, columns = self.costs, self.starts, self.columns
+        self.length, self.bound = len(costs), None
+        rows = np.split(columns, starts[1:-1])
+        self._cheapest = np.array([row[costs[row].argmin()] for row in rows])
+        self._dear_first = np.argsort(-costs, kind="stable")
+        self._own, self._covered = invert_groups(starts, columns, self.length)
+        # As a formula: each column is not chosen, and each row has a column that is.
+        lowest = costs[self._cheapest]
+        self._losses = np.concatenate([costs, lowest + max(1.0, float(lowest.max()))])
+        literals = np.concatenate([2 * np.arange(self.length) + 1, 2 * columns])
+        self._literals = literals.astype(np.int32)
+        self._clauses = np.concatenate([np.arange(self.length), self.length + starts])
 
     @property
     def structure(self) -> Blocks:
@@ -235,7 +251,7 @@ class SetCover(ArrayProblem):
     def evaluate(self, bits: Bits) -> Fitness:
         if self.infeasible == "repair":
             bits = self.repair(bits)
-        return -_sum_costs(bits, self.costs, self.starts, self.columns, self._penalties)
+        return -sum_lost(bits, self._clauses, self._literals, self._losses)
 
     def repair(self, bits: Bits) -> Bits:
         """Return covers.
@@ -243,84 +259,40 @@ class SetCover(ArrayProblem):
         For each row that is not covered its cheapest column is added; then columns that are not
         needed are removed, the dearest first.
         """
-        return _repair_cover(bits, self.costs, self.starts, self.columns, self._dear_first)
-
-
-@jit
-def _sum_costs(
-    bits: Bits, costs: Reals, starts: Indices, columns: Indices, penalties: Reals
-) -> Fitness:
-    total = np.empty(len(bits))
-    for number in range(len(bits)):
-        cost = 0.0
-        for column in range(len(costs)):
-            cost += costs[column] * bits[number, column]
-        for row in range(len(penalties)):
-            covered = False
-            for place in range(starts[row], starts[row + 1]):
-                if bits[number, columns[place]]:
-                    covered = True
-                    break
-            if not covered:
-                cost += penalties[row]
-        total[number] = cost
-    return total
+        return _repair_cover(bits, self._cheapest, self._own, self._covered, self._dear_first)
 
 
 @jit
 def _repair_cover(
-    bits: Bits, costs: Reals, starts: Indices, columns: Indices, dear_first: Indices
+    bits: Bits, cheapest: Indices, own: Indices, covered: Indices, dear_first: Indices
 ) -> Bits:
+    """Repair rows of bits; column c covers the rows `covered[own[c] : own[c + 1]]`."""
     repaired = bits.copy()
-    own, covered = _list_rows(starts, columns, len(costs))
     for number in range(len(bits)):
-        counts = _add_missing(repaired[number], costs, starts, columns, own, covered)
+        chosen = repaired[number]
+        counts = np.zeros(len(cheapest), np.int64)
+        for column in range(len(chosen)):
+            if chosen[column]:
+                _count(counts, own, covered, column, 1)
+        for row in range(len(counts)):
+            if counts[row] == 0:
+                chosen[cheapest[row]] = 1
+                _count(counts, own, covered, cheapest[row], 1)
         for column in dear_first:
-            needed = repaired[number, column] == 0
+            needed = chosen[column] == 0
             for place in range(own[column], own[column + 1]):
                 needed = needed or counts[covered[place]] == 1
             if not needed:
-                repaired[number, column] = 0
-                for place in range(own[column], own[column + 1]):
-                    counts[covered[place]] -= 1
+                chosen[column] = 0
+                _count(counts, own, covered, column, -1)
     return repaired
 
 
 @jit
-def _add_missing(
-    chosen: Bits, costs: Reals, starts: Indices, columns: Indices, own: Indices, covered: Indices
-) -> Indices:
-    """Add the cheapest column of each row that is not covered; return how often each row is."""
-    counts = np.zeros(len(starts) - 1, np.int64)
-    for column in np.flatnonzero(chosen):
-        for place in range(own[column], own[column + 1]):
-            counts[covered[place]] += 1
-    for row in range(len(counts)):
-        if counts[row] == 0:
-            best = columns[starts[row]]
-            for place in range(starts[row], starts[row + 1]):
-                if costs[columns[place]] < costs[best]:
-                    best = columns[place]
-            chosen[best] = 1
-            for place in range(own[best], own[best + 1]):
-                counts[covered[place]] += 1
-    return counts
-
-
-@jit
-def _list_rows(starts: Indices, columns: Indices, length: int) -> tuple[Indices, Indices]:
-    """Return `own` and `covered`: column c covers the rows `covered[own[c] : own[c + 1]]`."""
-    own = np.zeros(length + 1, np.int64)
-    for column in columns:
-        own[column + 1] += 1
-    own = np.cumsum(own)
-    filled = own[:-1].copy()
-    covered = np.empty(len(columns), np.int64)
-    for row in range(len(starts) - 1):
-        for place in range(starts[row], starts[row + 1]):
-            covered[filled[columns[place]]] = row
-            filled[columns[place]] += 1
-    return own, covered
+def _count(counts: Indices, own: Indices, covered: Indices, column: int, change: int) -> None:
+    """Change how often the rows of a column are covered."""
+    for place in range(own[column], own[column + 1]):
+        counts[covered[place]] += change
 
 
 def read_setcover(reader: Reader, infeasible: Infeasible) -> SetCover:

@@ -127,11 +127,11 @@ class Formula(ArrayProblem):
         return list_groups(self.starts, self.literals // 2)
 
     def evaluate(self, bits: Bits) -> Fitness:
-        return self._total - _sum_lost(bits, self.starts, self.literals, self._losses)
+        return self._total - sum_lost(bits, self.starts, self.literals, self._losses)
 
 
 @jit
-def _sum_lost(bits: Bits, starts: Indices, literals: NDArray[np.int32], losses: Reals) -> Fitness:
+def sum_lost(bits: Bits, starts: Indices, literals: NDArray[np.int32], losses: Reals) -> Fitness:
     """Return the losses of unsatisfied clauses for each row.
 
     64 rows are evaluated at once: a word has the value of a literal in each of them.
