@@ -50,7 +50,7 @@ class Spec:
         for field, annotation in _annotations(type(self)).items():
             value = getattr(self, field)
             if not (isinstance(annotation, type) and issubclass(annotation, Spec)):
-                object.__setattr__(self, field, self._checked(field, value, annotation))
+                self._set(**{field: self._checked(field, value, annotation)})
 
     def __str__(self) -> str:
         """Return the shortest text from which a registry makes this spec again."""
@@ -74,6 +74,11 @@ class Spec:
             **({"source": source} if source else {}),
             **{key: value.to_dict() if isinstance(value, Spec) else value for key, value in values},
         }
+
+    def _set(self, **values: object) -> None:
+        """Set fields of a spec that is being made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def field_error(self, field: str, expected: str) -> SpecError:
         """Return the error that says what a field should have been."""

@@ -87,33 +87,6 @@ def test_fitness_is_its_definition(problem: ProblemSpec, transcribe: Any) -> Non
     assert problem(rows) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("problem", "rows", "fitness"),
-    [
-        (Trap(5, 5), ["00000", "10000", "11000", "11110", "11111"], [4, 3, 2, 0, 5]),
-        (Trap(6, 3), ["000000", "111000", "011100", "111111", "110011"], [4, 5, 1, 6, 0]),
-        (HIFF(4), ["0101", "0110", "0011", "0001", "0000"], [4, 4, 8, 6, 12]),
-        (HIFF(8), ["11110000", "11111100", "01111110", "11111111"], [24, 20, 12, 32]),
-    ],
-)
-def test_fitness_by_hand(problem: ProblemSpec, rows: list[str], fitness: list[float]) -> None:
-    assert problem([[int(bit) for bit in row] for row in rows]).tolist() == fitness
-
-
-@pytest.mark.parametrize(
-    ("problem", "structure"),
-    [
-        (OneMax(7), ()),
-        (Trap(6, 3), ((0, 1, 2), (3, 4, 5))),
-        (HIFF(4), ((0, 1), (2, 3), (0, 1, 2, 3))),
-        (NK(4, 1, neighbors="ring"), ((0, 1), (1, 2), (2, 3), (0, 3))),
-        (NK(4, 0), ()),
-    ],
-)
-def test_the_structure_is_the_bits_that_interact(problem: ProblemSpec, structure: Any) -> None:
-    assert problem.structure == structure
-
-
 def get_arrays(problem: NK) -> list[NDArray[Any]]:
     return [problem.landscape.groups, problem.landscape.tables]
 

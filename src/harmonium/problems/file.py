@@ -93,10 +93,6 @@ class FileProblem(ProblemSpec):
         if given not in (0, made.length):
             raise SpecError(f"{self.path}: length is {given}; expected {made.length} or none")
 
-    def _set(self, **values: object) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
     def _make(self, content: bytes) -> ArrayProblem:
         """Make the problem that the file describes."""
         reader = Reader(content, self.path)

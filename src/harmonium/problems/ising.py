@@ -72,10 +72,6 @@ class Ising(ProblemSpec):
         if self.length % self.side or self.length < 3 * self.side:
             raise self.field_error("length", f"a multiple of side={self.side}, with 3 rows or more")
 
-    def _set(self, **values: int) -> None:
-        for field, value in values.items():
-            object.__setattr__(self, field, value)
-
     def __str__(self) -> str:
         text = super().__str__()
         return text.replace(f"length={self.length},", "") if self.length == self.side**2 else text

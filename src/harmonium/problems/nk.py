@@ -8,6 +8,7 @@ components.
 """
 
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import IO, Annotated, ClassVar, Final, Literal
 
@@ -155,14 +156,8 @@ def read_nk(reader: Reader) -> Landscape:
         raise reader.expectation(" ".join(last), "`Optimum: value` or the end of the file")
     optimum = reader.real(last[1], "the optimum")
     reader.finish("the optimum")
-    return Landscape(groups, tables.reshape(length, -1), optimum, _find_unit(last[1]))
-
-
-def _find_unit(text: str) -> float:
-    """Return one in the last decimal of a number as it is written."""
-    mantissa, _, exponent = text.lower().partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    return float(f"1e{int(exponent or 0) - decimals}")
+    unit = float(f"1e{Decimal(last[1]).as_tuple().exponent}")
+    return Landscape(groups, tables.reshape(length, -1), optimum, unit)
 
 
 def write_nk(file: IO[str], landscape: Landscape) -> None:

@@ -137,44 +137,35 @@ def read_ising(reader: Reader) -> WeightedPairs:
         raise reader.error("the file ends here; expected a coupling i j J", reader.place)
     if len(head) == 3:
         highest = numbers.values.reshape(-1, 3)[:, :2].max().clip(0, MAX_LENGTH - 1)
-        length = int(highest) + 1
-        return _make_spins(reader, length, _read_entries(numbers, length, 0))
+        return _read_spins(numbers, int(highest) + 1, 0)
     if head[1].isdecimal() and int(head[1][:20]) == count:
         length = reader.count(head[0], "the number of spins", 1, MAX_LENGTH)
-        return _make_spins(reader, length, _read_entries(numbers, length, 1))
+        return _read_spins(numbers, length, 1)
     energy = reader.real(head[0], "the energy")
     if set(head[1]) - {"0", "1"}:
         expected = f"{count:,}, the number of couplings, or a solution of zeros and ones"
         raise reader.expectation(f"the second word is {head[1]}", expected)
     solution = np.frombuffer(head[1].encode(), dtype=np.uint8) - ord("0")
-    entries = _read_entries(numbers, len(solution), 0)
-    actual = _compute_energy(entries, solution)
-    if abs(actual - energy) > 1e-3 * max(1.0, abs(energy)):  # it may be rounded
-        expected = f"{actual:.12g}, the energy -ΣJss of the solution beside it"
+    problem = _read_spins(numbers, len(solution), 0)
+    problem.stated = float(problem.evaluate(solution[None])[0])
+    if abs(problem.stated + energy) > 1e-3 * max(1.0, abs(energy)):  # it may be rounded
+        expected = f"{-problem.stated:.12g}, the energy -ΣJss of the solution beside it"
         raise reader.expectation(f"the energy is {head[0]}", expected)
-    return _make_spins(reader, len(solution), entries, -actual)
+    return problem
 
 
-def _make_spins(
-    reader: Reader, length: int, entries: Entries, optimum: float | None = None
-) -> WeightedPairs:
+def _read_spins(numbers: Numbers, length: int, base: int) -> WeightedPairs:
     """Return a spin glass: J·s·s is J - 2·J where the bits differ, and h·s is 2·h·x - h."""
+    entries = _read_entries(numbers, length, base)
     couplings, fields = entries.weights, entries.single_weights
-    bound = float(np.abs(couplings).sum() + np.abs(fields).sum())
     return WeightedPairs(
         length,
         entries.scale(-2, 2),
-        reader.optimum("ising") if optimum is None else optimum,
-        bound,
+        numbers.reader.optimum("ising"),
+        bound=float(np.abs(couplings).sum() + np.abs(fields).sum()),
         differ=True,
         constant=float(couplings.sum() - fields.sum()),
     )
-
-
-def _compute_energy(entries: Entries, solution: Bits) -> float:
-    spins = 2.0 * solution - 1.0
-    couplings = entries.weights * spins[entries.first] * spins[entries.second]
-    return -float(couplings.sum() + (entries.single_weights * spins[entries.single]).sum())
 
 
 def _read_declared(reader: Reader, what: str) -> tuple[int, Numbers]:
