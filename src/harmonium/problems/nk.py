@@ -86,7 +86,11 @@ class NK(ProblemSpec):
 
     @cached_property
     def landscape(self) -> "Landscape":
-        """Draw the instance from raw 64-bit words, which are the same in every NumPy release."""
+        """The tables, and the bits that they read.
+
+        Drawn from raw 64-bit words, which are the same in every NumPy release. The component's own
+        bit is the first that it reads, the most significant one of the configuration.
+        """
         name = [self.length, self.k, self.instance, int(self.neighbors == "ring")]
         words = np.random.PCG64(np.random.SeedSequence(name))
         own = np.arange(self.length)

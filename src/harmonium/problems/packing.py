@@ -28,7 +28,6 @@ from harmonium.problems.base import (
 from harmonium.problems.quadratic import sum_single
 from harmonium.problems.reader import (
     MAX_LENGTH,
-    Numbers,
     Reader,
     find_first,
     read_instance_count,
@@ -298,34 +297,19 @@ def _count(counts: Indices, own: Indices, covered: Indices, column: int, change:
 def read_setcover(reader: Reader, infeasible: Infeasible) -> SetCover:
     """Read rows and columns."""
     words = reader.header("two integers: the number of rows and of columns", 2)
-    rows = reader.count(words[0], "the number of rows", 1)
+    count = reader.count(words[0], "the number of rows", 1)
     length = reader.count(words[1], "the number of columns", 1, MAX_LENGTH)
     costs = reader.numbers(length, "costs")
     costs.require(costs.values >= 0, "the cost", "a number ≥ 0")
-    numbers = reader.numbers(None, "numbers of columns")
-    starts = _find_rows(numbers, rows, length)
-    index = np.delete(np.arange(len(numbers.values)), starts[:-1])
-    columns = numbers.integers("the column", 1, length, index) - 1
-    keys = np.repeat(np.arange(rows), np.diff(starts) - 1) * length + columns
-    numbers.require(find_first(keys), "the column", "each column of a row once", index)
-    starts -= np.arange(rows + 1)
-    return SetCover(costs.values, starts, columns, reader.optimum("setcover"), infeasible)
-
-
-def _find_rows(numbers: Numbers, rows: int, length: int) -> Indices:
-    """Return the places of the counts of columns, and the place behind the last row."""
-    places, place, values, reader = [0], 0, numbers.values, numbers.reader
-    for row in range(rows):
-        if place >= len(values):
-            message = f"the file ends after {row:,} of {rows:,} rows"
-            raise reader.error(message, reader.place)
-        size = values[place]
-        if not (1 <= size <= length and size == int(size)):
-            numbers.integers("the number of columns", 1, length, np.array([place]))  # raises
-        place += 1 + int(size)
-        places.append(place)
-    if place != len(values):
-        where = numbers.start + place
-        more = "follows the last row" if place < len(values) else "is missing in the last row"
-        raise reader.error(f"a number {more}; expected {rows:,} rows, as declared", where)
-    return np.array(places, dtype=np.int64)
+    rows: list[Indices] = []
+    while len(rows) < count:
+        where = f"columns of row {len(rows) + 1:,} of {count:,}"
+        size = reader.numbers(1, f"numbers of {where}").integers("the number of columns", 1, length)
+        numbers = reader.numbers(int(size[0]), where)
+        rows.append(numbers.integers("the column", 1, length) - 1)
+        numbers.require(find_first(rows[-1]), "the column", "each column of a row once")
+    reader.finish("the last row")
+    starts = np.cumsum([0, *map(len, rows)])
+    return SetCover(
+        costs.values, starts, np.concatenate(rows), reader.optimum("setcover"), infeasible
+    )
