@@ -151,9 +151,9 @@ class Reader:
                 place = int(np.searchsorted(lines, wrong[0]))
                 raise self.error(f"expected {width} numbers in the line: {what}", place)
         try:
-            values = np.array(list(map(float, words)))
+            values = np.fromiter(map(float, words), np.float64, len(words))
         except ValueError:
-            values = np.array(list(map(_to_float, words)))
+            values = np.fromiter(map(_to_float, words), np.float64, len(words))
         valid = np.abs(values) <= MAX_NUMBER
         if flag:
             valid |= np.array(words) == flag
