@@ -4,8 +4,9 @@
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Annotated, Any, ClassVar, Final
 
 import numpy as np
@@ -13,9 +14,9 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits
 from harmonium.problems import NK, PROBLEMS, FileProblem, Ising, MaxSat, load
-from harmonium.problems.nk import Landscape, write_nk
-from harmonium.problems.packing import Items, write_knapsack
-from harmonium.problems.quadratic import WeightedPairs, write_ising, write_qubo
+from harmonium.problems.nk import write_nk
+from harmonium.problems.packing import Knapsack, write_knapsack
+from harmonium.problems.quadratic import write_pairs
 from harmonium.problems.reader import Format
 from harmonium.problems.sat import write_cnf
 from harmonium.specs import Length, Spec, SpecError, make
@@ -47,41 +48,28 @@ class PlantedQubo(Spec):
         """An optimal solution, shape (length,)."""
         return self._draw_spins(self._words())
 
-    def make(self) -> WeightedPairs:
-        """Return the entries of the matrix, with the optimum."""
+    def make(self) -> tuple[list[tuple[int, int, float]], float]:
+        """Return the entries of the matrix and the optimum."""
         words = self._words()
         spins = 2 * self._draw_spins(words).astype(np.int64) - 1
         size = min(_LOOP, self.length)
         loops = self.loops or self.length
-        couplings: dict[tuple[int, int], int] = {}
+        couplings: Counter[tuple[int, int]] = Counter()
         for _ in range(loops):
             members = _draw_distinct(words, self.length, size)
             broken = int(words.random_raw()) % size
             for place, one in enumerate(members):
                 other = members[(place + 1) % size]
-                pair = (min(one, other), max(one, other))
                 sign = -1 if place == broken else 1
-                coupling = sign * int(spins[one] * spins[other])
-                couplings[pair] = couplings.get(pair, 0) + coupling
-        return self._to_qubo(couplings, loops * (size - 2))
-
-    def _to_qubo(self, couplings: dict[tuple[int, int], int], best: int) -> WeightedPairs:
-        """Return ΣJss, whose largest value is `best`, as x'Qx; spin s is 2x - 1."""
-        pairs = np.array(sorted(couplings), dtype=np.int64)
-        weights = np.array([couplings[pair] for pair in sorted(couplings)])
-        linear = np.zeros(self.length)
-        for column in (0, 1):
-            np.add.at(linear, pairs[:, column], -2.0 * weights)
-        some, single = weights != 0, np.flatnonzero(linear)
-        return WeightedPairs(
-            self.length,
-            pairs[some, 0],
-            pairs[some, 1],
-            2.0 * weights[some],
-            single,
-            linear[single],
-            float(best - weights.sum()),
-        )
+                couplings[min(one, other), max(one, other)] += sign * int(spins[one] * spins[other])
+        # The largest ΣJss is loops·(size - 2), and spin s is 2x - 1.
+        linear: Counter[int] = Counter()
+        for pair, coupling in couplings.items():
+            for one in pair:
+                linear[one] -= 2 * coupling
+        singles = [(one, one, weight) for one, weight in sorted(linear.items()) if weight]
+        pairs = [(*pair, 2 * weight) for pair, weight in sorted(couplings.items()) if weight]
+        return [*singles, *pairs], loops * (size - 2) - sum(couplings.values())
 
     def _words(self) -> np.random.PCG64:
         name = [self.length, self.loops or self.length, self.instance]
@@ -109,7 +97,7 @@ class RandomKnapsack(Spec):
     constraints: Annotated[int, Meta(ge=1, le=1_000, description="number of constraints")] = 1
     instance: Annotated[int, Meta(ge=0, description="number of the random instance")] = 0
 
-    def make(self) -> Items:
+    def make(self) -> Knapsack:
         """Return the items, with the optimum if the exact search finds it."""
         name = [self.length, self.constraints, self.instance]
         words = np.random.PCG64(np.random.SeedSequence(name))
@@ -117,7 +105,7 @@ class RandomKnapsack(Spec):
         weights = (raw[:-1] % np.uint64(1000)).astype(np.int64) + 1
         values = weights.sum(axis=0) // self.constraints + (raw[-1] % np.uint64(500)).astype(int)
         items = (values.astype(float), weights.astype(float), (weights.sum(axis=1) // 2.0))
-        return Items(*items, _solve_knapsack(*items))
+        return Knapsack(*items, _solve_knapsack(*items))
 
 
 def _solve_knapsack(values: Any, weights: Any, capacities: Any) -> float | None:
@@ -147,15 +135,17 @@ def _write_maxsat(file: IO[str], spec: MaxSat) -> None:
 
 def _write_nk(file: IO[str], spec: NK) -> None:
     optimum = None if spec.optimum is None else spec.optimum * spec.length
-    write_nk(file, Landscape(spec.groups, spec.tables, optimum))
+    write_nk(file, replace(spec.landscape, stated=optimum))
 
 
 def _write_ising(file: IO[str], spec: Ising) -> None:
-    first, second = np.array(spec.structure, dtype=np.int64).T
-    weights = spec.couplings.reshape(-1).astype(float)
-    none = np.empty(0, dtype=np.int64)
-    couplings = (first, second, weights, none, none.astype(float))
-    write_ising(file, WeightedPairs(spec.length, *couplings, spec.optimum))
+    weights = spec.couplings.reshape(-1).tolist()
+    pairs = [(*pair, weight) for pair, weight in zip(spec.structure, weights, strict=True)]
+    write_pairs(file, "ising", spec.length, pairs, spec.optimum)
+
+
+def _write_qubo(file: IO[str], spec: PlantedQubo) -> None:
+    write_pairs(file, "qubo", spec.length, *spec.make())
 
 
 Writer = Callable[[IO[str], Any], None]
@@ -164,7 +154,7 @@ GENERATORS: Final[dict[str, tuple[type[Spec], Format, Writer]]] = {
     "maxsat": (MaxSat, "cnf", _write_maxsat),
     "nk": (NK, "nk", _write_nk),
     "ising": (Ising, "ising", _write_ising),
-    "qubo": (PlantedQubo, "qubo", lambda file, spec: write_qubo(file, spec.make())),
+    "qubo": (PlantedQubo, "qubo", _write_qubo),
     "knapsack": (RandomKnapsack, "knapsack", lambda file, spec: write_knapsack(file, spec.make())),
 }
 """By name, what describes an instance, the format of its file, and what writes it."""

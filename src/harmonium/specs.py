@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Generic, TypeGuard, TypeVar, get_type_hints
@@ -50,7 +50,7 @@ class Spec:
         for field, annotation in _annotations(type(self)).items():
             value = getattr(self, field)
             if not (isinstance(annotation, type) and issubclass(annotation, Spec)):
-                object.__setattr__(self, field, self._checked(field, value, annotation))
+                self._set(**{field: self._checked(field, value, annotation)})
 
     def __str__(self) -> str:
         """Return the shortest text from which a registry makes this spec again."""
@@ -74,6 +74,11 @@ class Spec:
             **({"source": source} if source else {}),
             **{key: value.to_dict() if isinstance(value, Spec) else value for key, value in values},
         }
+
+    def _set(self, **values: object) -> None:
+        """Set fields of a spec that is being made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def field_error(self, field: str, expected: str) -> SpecError:
         """Return the error that says what a field should have been."""
@@ -136,8 +141,11 @@ def check_fields(cls: type[Spec], settings: Mapping[str, Any]) -> None:
 
 def from_dict(cls: type[S], plain: Mapping[str, Any]) -> S:
     """Make a spec of a class again from what `to_dict` returned."""
-    about = ("name", "source")
-    return make(cls, {field: value for field, value in plain.items() if field not in about})
+    return make(cls, _drop_origin(plain))
+
+
+def _drop_origin(plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in plain.items() if field not in ("name", "source")}
 
 
 def format_spec(name: str, settings: Mapping[str, Any]) -> str:
@@ -346,13 +354,12 @@ class Registry(Generic[S]):
 
     def from_dict(self, plain: Mapping[str, Any]) -> S:
         """Make a spec again from what `to_dict` returned."""
-        settings = {key: value for key, value in plain.items() if key not in ("name", "source")}
         if not isinstance(plain.get("name"), str):
             raise SpecError(
                 f"the {self.kind} is {one_line(repr(plain))}, which has no name; expected what "
                 "`to_dict` returns, or a text"
             )
-        spec = self.make(plain["name"], settings)
+        spec = self.make(plain["name"], _drop_origin(plain))
         if spec.to_dict().get("source") != plain.get("source"):
             raise SpecError(
                 f"{plain['name']}: its module has changed since the {self.kind} was saved"
@@ -406,14 +413,28 @@ def check_findable(registry: Registry[Any], spec: Spec) -> None:
 
 def find_object(path: str) -> Callable[..., Any]:
     """Return the function, class or other callable at `module:name`."""
-    module_name, _, names = path.partition(":")
+    module, _, names = path.partition(":")
     if not _match_path(path):
         raise SpecError(f"{path!r} is not a path; write module:function, without .py")
-    found: Any = import_module(path, module_name)
+    try:
+        found: Any = _import_user_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise SpecError(f"{path}: importing {module} failed: {error}") from error
+        raise SpecError(
+            f"{path}: there is no module {error.name!r}; put it into the current folder or that "
+            "of the study file, or install it; write module:function, without .py"
+        ) from None
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        raise SpecError(
+            f"{path}: importing {module} raised {type(error).__name__}: {error}"
+        ) from error
     for part in unicodedata.normalize("NFKC", names).split("."):  # as Python reads identifiers
         found = getattr(found, part, None)
     if not callable(found):
-        raise SpecError(f"{path}: {module_name} has no function or class {names!r}")
+        raise SpecError(f"{path}: {module} has no function or class {names!r}")
     function: Callable[..., Any] = found
     return function
 
@@ -435,30 +456,11 @@ def importable(folder: Path | None) -> Iterator[None]:
         sys.path += [entry for entry in before if entry not in sys.path]
 
 
-def import_module(name: str, module_name: str) -> ModuleType:
-    """Import a module for `name`, or say why that cannot be."""
-    try:
-        return _import_user_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not module_name.startswith(error.name):
-            raise SpecError(f"{name}: importing {module_name} failed: {error}") from error
-        raise SpecError(
-            f"{name}: there is no module {error.name!r}; put it into the current folder or that "
-            "of the study file, or install it; write module:function, without .py"
-        ) from None
-    except BaseException as error:
-        if is_interrupt(error):
-            raise
-        raise SpecError(
-            f"{name}: importing {module_name} raised {type(error).__name__}: {error}"
-        ) from error
-
-
 def _import_user_module(name: str) -> ModuleType:
     """Import a module; once more if its files have changed, or another file would be found now."""
     importlib.invalidate_caches()
     known = sys.modules.get(name)
-    if known is not None and _find_root(known) is not None:
+    if known is not None and _find_root(known):
         first = name.partition(".")[0]
         found = importlib.machinery.PathFinder.find_spec(first)
         before = sys.modules[first].__spec__
@@ -484,20 +486,14 @@ def read_source(cls: type) -> str:
     return _class_hashes[cls]
 
 
+@cache
 def hash_source(module: ModuleType) -> str:
     """Return the SHA-256 of a module's file, as it was when the module was first hashed.
 
     If the module imports others that lie beside it or below, the hash is that of all their files.
     Modules that are installed, or that are imported by a computed name, do not count.
     """
-    known, digest = _module_hashes.get(module.__name__, (None, ""))
-    if known is not module:
-        digest = _hash_files(module)
-        _module_hashes[module.__name__] = module, digest
-    return digest
-
-
-_module_hashes: dict[str, tuple[ModuleType, str]] = {}
+    return _hash_files(module)
 
 
 def _hash_files(module: ModuleType) -> str:

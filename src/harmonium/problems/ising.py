@@ -72,10 +72,6 @@ class Ising(ProblemSpec):
         if self.length % self.side or self.length < 3 * self.side:
             raise self.field_error("length", f"a multiple of side={self.side}, with 3 rows or more")
 
-    def _set(self, **values: int) -> None:
-        for field, value in values.items():
-            object.__setattr__(self, field, value)
-
     def __str__(self) -> str:
         text = super().__str__()
         return text.replace(f"length={self.length},", "") if self.length == self.side**2 else text
@@ -137,21 +133,11 @@ def _sum_torus(bits: Bits, couplings: Couplings) -> Fitness:
 
 
 @jit
-def _sum_row(state: int, beside: NDArray[np.int8]) -> int:
-    """Return the sum of the couplings inside a row; bit c of the state is the spin of column c."""
-    side, total = len(beside), 0
-    for column in range(side):
-        differ = (state >> column ^ state >> (column + 1) % side) & 1
-        total += beside[column] * (1 - 2 * differ)
-    return total
-
-
-@jit
-def _sum_below(difference: int, below: NDArray[np.int8]) -> int:
-    """Return the sum of the couplings between two rows that differ in some columns."""
+def _sum_bonds(difference: int, bonds: NDArray[np.int8]) -> int:
+    """Return the sum of some couplings; bit c is one if the spins of coupling c differ."""
     total = 0
-    for column in range(len(below)):
-        total += below[column] * (1 - 2 * (difference >> column & 1))
+    for column in range(len(bonds)):
+        total += bonds[column] * (1 - 2 * (difference >> column & 1))
     return total
 
 
@@ -178,9 +164,10 @@ def _solve(beside: NDArray[np.int8], below: NDArray[np.int8]) -> int:
     inside = np.empty((rows, states), np.int32)
     closing = np.empty(states, np.int32)
     for state in range(states):
-        closing[state] = _sum_below(state, below[rows - 1])
+        closing[state] = _sum_bonds(state, below[rows - 1])
+        turned = state >> 1 | (state & 1) << (side - 1)
         for row in range(rows):
-            inside[row, state] = _sum_row(state, beside[row])
+            inside[row, state] = _sum_bonds(state ^ turned, beside[row])
     largest = _IMPOSSIBLE
     best = np.empty(states, np.int32)
     for first in range(states // 2):

@@ -8,6 +8,7 @@ components.
 """
 
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import IO, Annotated, ClassVar, Final, Literal
 
@@ -16,8 +17,8 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
-from harmonium.problems.base import ArrayProblem, Blocks, Indices, ProblemSpec, Reals
-from harmonium.problems.reader import MAX_LENGTH, Reader
+from harmonium.problems.base import ArrayProblem, Blocks, Indices, ProblemSpec, Reals, invert_groups
+from harmonium.problems.reader import MAX_LENGTH, Reader, find_first
 
 MAX_NODES: Final = 200_000_000
 """Limit of branch and bound (about 10 s); beyond it the optimum is unknown.
@@ -38,19 +39,6 @@ MAX_SOLVED_LENGTH: Final = 200
 
 MAX_K: Final = 24
 """Most neighbours of a bit; a table then has 2^25 values."""
-
-
-@dataclass(frozen=True)
-class Landscape:
-    """Components, each a table of values indexed by some of the bits."""
-
-    groups: Indices
-    """The bits that each component reads: (length, k + 1)."""
-    tables: Reals
-    """The value of each component for each configuration: (length, 2^(k+1))."""
-    optimum: float | None = None
-    unit: float = 0.0
-    """One in the last decimal of the optimum, as it was written."""
 
 
 @dataclass(frozen=True)
@@ -78,23 +66,10 @@ class NK(ProblemSpec):
         if self.k >= self.length:
             raise self.field_error("k", f"less than length={self.length}")
 
-    @cached_property
-    def groups(self) -> Indices:
-        """The bits that each component reads, its own first: (length, k + 1)."""
-        return self._landscape[0]
-
-    @cached_property
-    def tables(self) -> Reals:
-        """The value of each component for each configuration: (length, 2^(k+1)).
-
-        The component's own bit is the most significant bit of the configuration.
-        """
-        return self._landscape[1]
-
     @property
     def structure(self) -> Blocks:
         """The bits that each component reads."""
-        return tuple(tuple(sorted(group)) for group in self.groups.tolist()) if self.k else ()
+        return self.landscape.structure
 
     @property
     def optimum(self) -> float | None:
@@ -107,11 +82,15 @@ class NK(ProblemSpec):
         return _find_best_bits(self)
 
     def evaluate(self, bits: Bits) -> Fitness:
-        return sum_components(bits, self.groups, self.tables) / self.length
+        return self.landscape.evaluate(bits) / self.length
 
     @cached_property
-    def _landscape(self) -> tuple[Indices, Reals]:
-        """Draw the instance from raw 64-bit words, which are the same in every NumPy release."""
+    def landscape(self) -> "Landscape":
+        """The tables, and the bits that they read.
+
+        Drawn from raw 64-bit words, which are the same in every NumPy release. The component's own
+        bit is the first that it reads, the most significant one of the configuration.
+        """
         name = [self.length, self.k, self.instance, int(self.neighbors == "ring")]
         words = np.random.PCG64(np.random.SeedSequence(name))
         own = np.arange(self.length)
@@ -120,44 +99,48 @@ class NK(ProblemSpec):
         else:
             groups = np.column_stack([own, _draw_neighbors(words, self.length, self.k)])
         raw = words.random_raw((self.length, 2 ** (self.k + 1)))
-        return groups.astype(np.int64), (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        tables = (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return Landscape(groups.astype(np.int64), tables)
 
 
-class TabledNK(ArrayProblem):
-    """The sum of one table for each bit, indexed by k + 1 bits.
+@dataclass(eq=False)
+class Landscape(ArrayProblem):
+    """The sum of components, each a table of values indexed by some of the bits.
 
     If the optimum was written with few digits, sums that round to it count as it.
     """
 
-    def __init__(self, landscape: Landscape) -> None:
-        bound = float(landscape.tables.max(axis=1).sum())
-        super().__init__(len(landscape.groups), landscape.optimum, bound)
-        self.landscape = landscape
+    groups: Indices
+    """The bits that each component reads: (length, k + 1)."""
+    tables: Reals
+    """The value of each component for each configuration: (length, 2^(k+1))."""
+    stated: float | None = None
+    unit: float = 0.0
+    """One in the last decimal of the optimum, as it was written."""
 
-    @property
+    def __post_init__(self) -> None:
+        self.length = len(self.groups)
+        self.bound = float(self.tables.max(axis=1).sum())
+
+    @cached_property
     def optimum(self) -> float | None:
         """The optimum as stated; otherwise from an exact search, or none if it is too long."""
-        return self._solved if self._optimum is None else self._optimum
+        if self.stated is not None or self.length > MAX_SOLVED_LENGTH:
+            return self.stated
+        best = solve_general(self.groups, self.tables)
+        return None if best is None else float(self(best[None])[0])
 
     @property
     def structure(self) -> Blocks:
         """The bits that each component reads."""
-        groups = self.landscape.groups
-        return tuple(map(tuple, np.sort(groups).tolist())) if groups.shape[1] > 1 else ()
+        groups = np.sort(self.groups).tolist()
+        return tuple(map(tuple, groups)) if self.groups.shape[1] > 1 else ()
 
     def evaluate(self, bits: Bits) -> Fitness:
-        landscape = self.landscape
-        total = sum_components(bits, landscape.groups, landscape.tables)
-        if landscape.optimum is not None and landscape.unit > 1e-12 * abs(landscape.optimum):
-            total[np.abs(total - landscape.optimum) < landscape.unit] = landscape.optimum
+        total = sum_components(bits, self.groups, self.tables)
+        if self.stated is not None and self.unit > 1e-12 * abs(self.stated):
+            total[np.abs(total - self.stated) < self.unit] = self.stated
         return total
-
-    @cached_property
-    def _solved(self) -> float | None:
-        if self.length > MAX_SOLVED_LENGTH:
-            return None
-        best = solve_general(self.landscape.groups, self.landscape.tables)
-        return None if best is None else float(self(best[None])[0])
 
 
 def read_nk(reader: Reader) -> Landscape:
@@ -167,9 +150,8 @@ def read_nk(reader: Reader) -> Landscape:
     k = reader.count(words[1], "k", 0, min(MAX_K, length - 1))
     bits = reader.numbers(length * (k + 1), "bits that the components read")
     groups = bits.integers("the bit", 0, length - 1).reshape(length, k + 1)
-    ordered = np.sort(groups, axis=1)
-    twice = np.repeat((ordered[:, 1:] == ordered[:, :-1]).any(axis=1), k + 1)
-    bits.require(~twice, "one of the bits of the component from", "bits that differ")
+    keys = groups + length * np.arange(length)[:, None]
+    bits.require(find_first(keys.ravel()), "the bit", "each bit of a component once")
     tables = reader.numbers(length << (k + 1), "values of the components").values
     last = reader.words()
     if not last:
@@ -178,14 +160,8 @@ def read_nk(reader: Reader) -> Landscape:
         raise reader.expectation(" ".join(last), "`Optimum: value` or the end of the file")
     optimum = reader.real(last[1], "the optimum")
     reader.finish("the optimum")
-    return Landscape(groups, tables.reshape(length, -1), optimum, _find_unit(last[1]))
-
-
-def _find_unit(text: str) -> float:
-    """Return one in the last decimal of a number as it is written."""
-    mantissa, _, exponent = text.lower().partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    return float(f"1e{int(exponent or 0) - decimals}")
+    unit = float(f"1e{Decimal(last[1]).as_tuple().exponent}")
+    return Landscape(groups, tables.reshape(length, -1), optimum, unit)
 
 
 def write_nk(file: IO[str], landscape: Landscape) -> None:
@@ -194,16 +170,16 @@ def write_nk(file: IO[str], landscape: Landscape) -> None:
     file.write(f"{length} {size - 1}\n")
     file.writelines(f"{bit}\n" for bit in landscape.groups.ravel().tolist())
     file.writelines(f"{value!r}\n" for value in landscape.tables.ravel().tolist())
-    if landscape.optimum is not None:
-        file.write(f"Optimum: {landscape.optimum!r}\n")
+    if landscape.stated is not None:
+        file.write(f"Optimum: {landscape.stated!r}\n")
 
 
 @lru_cache(maxsize=4096)
 def _find_best_bits(problem: NK) -> Bits | None:
     """Solve an instance exactly; equal instances are solved once in a process."""
     if problem.neighbors == "ring":
-        return solve_ring(problem.tables)
-    return solve_general(problem.groups, problem.tables)
+        return solve_ring(problem.landscape.tables)
+    return solve_general(problem.landscape.groups, problem.landscape.tables)
 
 
 def _draw_neighbors(words: np.random.PCG64, length: int, k: int) -> Indices:
@@ -247,7 +223,8 @@ def solve_general(groups: Indices, tables: Reals) -> Bits | None:
     # From here on variables are numbered by the depth at which they are set.
     groups, tables = _sort_groups(depth[groups], tables)
     bound = _prefix_bounds(tables)
-    readers = _list_readers(groups, len(order))
+    starts = np.arange(0, groups.size + 1, groups.shape[1])
+    readers = invert_groups(starts, groups.ravel(), len(order))
     rng = np.random.Generator(np.random.PCG64(0))
     start = rng.integers(0, 2, len(order), dtype=np.uint8)
     kicks = rng.integers(0, len(order), (_LOCAL_SEARCHES, _KICK_SIZE))
@@ -310,13 +287,6 @@ def _prefix_bounds(tables: Reals) -> Reals:
         bound[:, node] = np.maximum(bound[:, 2 * node], bound[:, 2 * node + 1])
     bound[:, 0] = np.nan  # never read
     return bound
-
-
-def _list_readers(groups: Indices, length: int) -> tuple[Indices, Indices]:
-    """List the components that read each variable: (first entry of each variable, components)."""
-    components, variables = np.divmod(np.argsort(groups, axis=None, kind="stable"), groups.shape[1])
-    counts = np.bincount(groups[components, variables], minlength=length)
-    return np.concatenate([[0], np.cumsum(counts)]), components
 
 
 @jit

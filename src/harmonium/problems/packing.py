@@ -17,63 +17,68 @@ import numpy as np
 
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
-from harmonium.problems.base import ArrayProblem, Blocks, Indices, Reals, list_groups
-from harmonium.problems.quadratic import sum_chosen
-from harmonium.problems.reader import MAX_LENGTH, Numbers, Reader, read_instance_count
+from harmonium.problems.base import (
+    ArrayProblem,
+    Blocks,
+    Indices,
+    Reals,
+    invert_groups,
+    list_groups,
+)
+from harmonium.problems.quadratic import sum_single
+from harmonium.problems.reader import (
+    MAX_LENGTH,
+    Reader,
+    find_first,
+    read_instance_count,
+)
+from harmonium.problems.sat import sum_lost
 
 Infeasible = Literal["penalty", "repair"]
 """What to do with rows that violate a constraint."""
 
 
-@dataclass(frozen=True)
-class Items:
-    """Values (items,), weights (constraints, items) and capacities (constraints,)."""
-
-    values: Reals
-    weights: Reals
-    capacities: Reals
-    optimum: float | None = None
-
-
+@dataclass(eq=False)
 class Knapsack(ArrayProblem):
     """The value of the chosen items, if their weights keep to the capacities.
 
-    Parameters
-    ----------
-    items : Items
-        Values, weights and capacities.
-    infeasible : {"penalty", "repair"}
-        "penalty": a row that is too heavy loses twice the value of the items that have to be
-        removed, so that it is worth less than without them. "repair": a row has the value of
-        `repair(row)`.
+    With "penalty" a row that is too heavy loses twice the value of the items that have to be
+    removed, so that it is worth less than without them. With "repair" a row has the value of
+    `repair(row)`.
     """
 
-    def __init__(self, items: Items, infeasible: Infeasible = "repair") -> None:
-        super().__init__(len(items.values), items.optimum, float(items.values.clip(min=0).sum()))
-        self.items = items
-        self.infeasible = infeasible
-        self._limits = items.capacities * (1 + 1e-9)  # sums of floats come in any order
+    values: Reals
+    weights: Reals
+    """(constraints, items)"""
+    capacities: Reals
+    stated: float | None = None
+    infeasible: Infeasible = "repair"
+
+    def __post_init__(self) -> None:
+        values, weights, capacities = self.values, self.weights, self.capacities
+        self.length, self.bound = len(values), float(values.clip(min=0).sum())
+        self._items = np.arange(self.length)
+        self._limits = capacities * (1 + 1e-9)  # sums of floats come in any order
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            density = (items.weights / items.capacities[:, None]).sum(axis=0)
-            worth = np.where(density > 0, items.values / density, np.inf)
+            density = (weights / capacities[:, None]).sum(axis=0)
+            worth = np.where(density > 0, values / density, np.inf)
         self._order = np.argsort(-worth, kind="stable")
-        least = np.min(items.values, where=items.values > 0, initial=np.inf)
-        self._losses = np.maximum(items.values, least if np.isfinite(least) else 1.0)
-        self._by_item = np.ascontiguousarray(items.weights.T)
+        least = np.min(values, where=values > 0, initial=np.inf)
+        self._losses = np.maximum(values, least if np.isfinite(least) else 1.0)
+        self._by_item = np.ascontiguousarray(weights.T)
 
     @property
     def structure(self) -> Blocks:
         """The items of the constraints that can be violated; with repair it is all items."""
-        weights = self.items.weights
-        tight = weights[weights.sum(axis=1) > self.items.capacities]
+        tight = self.weights[self.weights.sum(axis=1) > self.capacities]
         used = np.flatnonzero((tight > 0).any(axis=0) | (self.infeasible == "repair"))
         return (tuple(used.tolist()),) if len(used) > 1 else ()
 
     def evaluate(self, bits: Bits) -> Fitness:
         if self.infeasible == "repair":
-            return sum_chosen(self.repair(bits), self.items.values)
+            return sum_single(self.repair(bits), self._items, self.values)
         losses = _sum_losses(bits, self._by_item, self._limits, self._order, self._losses)
-        return sum_chosen(bits, self.items.values) - 2 * losses
+        return sum_single(bits, self._items, self.values) - 2 * losses
 
     def repair(self, bits: Bits) -> Bits:
         """Return feasible rows.
@@ -152,20 +157,24 @@ def _repair_load(bits: Bits, weights: Reals, limits: Reals, order: Indices) -> B
     return repaired
 
 
-def read_knapsack(reader: Reader, instance: int = 0) -> Items:
+def read_knapsack(reader: Reader, instance: int, infeasible: Infeasible) -> Knapsack:
     """Read the instance with this number, counted from 0 on."""
     count = read_instance_count(reader, instance)
     if len(reader.peek()) == 2:
-        items = _read_single(reader)
+        arrays = _read_single(reader)
     else:
         for _ in range(instance + 1):
-            items = _read_many(reader)
+            arrays = _read_many(reader)
     if instance + 1 == count:
         reader.finish("the last instance")
-    return items
+    return Knapsack(*arrays, infeasible)
 
 
-def _read_single(reader: Reader) -> Items:
+Arrays = tuple[Reals, Reals, Reals, float | None]
+"""Values (items,), weights (constraints, items), capacities (constraints,), and the optimum."""
+
+
+def _read_single(reader: Reader) -> Arrays:
     """Read `value weight` for each item."""
     words = reader.words()
     length = reader.count(words[0], "the number of items", 1, MAX_LENGTH)
@@ -175,10 +184,10 @@ def _read_single(reader: Reader) -> Items:
     numbers = reader.numbers(2 * length, "numbers, lines of the form value weight", width=2)
     numbers.require(numbers.values >= 0, "the value or weight", "a number ≥ 0")
     values, weights = np.ascontiguousarray(numbers.values.reshape(-1, 2).T)
-    return Items(values, weights[None], np.array([capacity]))
+    return values, weights[None], np.array([capacity]), None
 
 
-def _read_many(reader: Reader) -> Items:
+def _read_many(reader: Reader) -> Arrays:
     """Read an instance of the OR-Library."""
     words = reader.header("items, constraints and optimum (0 if unknown)", 3)
     length = reader.count(words[0], "the number of items", 1, MAX_LENGTH)
@@ -191,60 +200,57 @@ def _read_many(reader: Reader) -> Items:
         numbers.require(numbers.values >= 0, f"one of the {what}", "a number ≥ 0")
         parts.append(numbers.values)
     values, weights, capacities = parts
-    return Items(values, weights.reshape(constraints, length), capacities, optimum or None)
+    return values, weights.reshape(constraints, length), capacities, optimum or None
 
 
-def write_knapsack(file: IO[str], items: Items) -> None:
+def write_knapsack(file: IO[str], problem: Knapsack) -> None:
     """Write one instance."""
-    constraints, length = items.weights.shape
-    file.write(f"1\n{length} {constraints} {items.optimum or 0:.17g}\n")
-    for row in (items.values, *items.weights, items.capacities):
+    constraints, length = problem.weights.shape
+    file.write(f"1\n{length} {constraints} {problem.stated or 0:.17g}\n")
+    for row in (problem.values, *problem.weights, problem.capacities):
         file.write(" ".join(f"{number:.17g}" for number in row) + "\n")
 
 
-@dataclass(frozen=True)
-class Cover:
-    """Row r is covered by the columns `columns[starts[r] : starts[r + 1]]`, from 0 on."""
+@dataclass(eq=False)
+class SetCover(ArrayProblem):
+    """The negated cost of the chosen columns, if they cover all rows.
+
+    Row r is covered by the columns `columns[starts[r] : starts[r + 1]]`, from 0 on. With "penalty"
+    each row that is not covered costs more than the cheapest column that covers it. With "repair"
+    bits have the cost of `repair(bits)`.
+    """
 
     costs: Reals
     starts: Indices
     columns: Indices
-    optimum: float | None = None
-    """Largest fitness, the negated cost, if the file states it."""
+    stated: float | None
+    infeasible: Infeasible
 
-
-class SetCover(ArrayProblem):
-    """The negated cost of the chosen columns, if they cover all rows.
-
-    Parameters
-    ----------
-    cover : Cover
-        Costs, and the columns that cover each row.
-    infeasible : {"penalty", "repair"}
-        "penalty": each row that is not covered costs more than the cheapest column that covers it.
-        "repair": bits have the cost of `repair(bits)`.
-    """
-
-    def __init__(self, cover: Cover, infeasible: Infeasible = "repair") -> None:
-        super().__init__(len(cover.costs), cover.optimum)
-        self.cover = cover
-        self.infeasible = infeasible
-        cheapest = np.minimum.reduceat(cover.costs[cover.columns], cover.starts[:-1])
-        self._penalties = cheapest + max(1.0, float(cheapest.max()))
-        self._dear_first = np.argsort(-cover.costs, kind="stable")
+    def __post_init__(self) -> None:
+        costs, starts, columns = self.costs, self.starts, self.columns
+        self.length, self.bound = len(costs), None
+        rows = np.split(columns, starts[1:-1])
+        self._cheapest = np.array([row[costs[row].argmin()] for row in rows])
+        self._dear_first = np.argsort(-costs, kind="stable")
+        self._own, self._covered = invert_groups(starts, columns, self.length)
+        # As a formula: each column is not chosen, and each row has a column that is.
+        lowest = costs[self._cheapest]
+        self._losses = np.concatenate([costs, lowest + max(1.0, float(lowest.max()))])
+        literals = np.concatenate([2 * np.arange(self.length) + 1, 2 * columns])
+        self._literals = literals.astype(np.int32)
+        self._clauses = np.concatenate([np.arange(self.length), self.length + starts])
 
     @property
     def structure(self) -> Blocks:
         """The columns that cover the same row; with repair it is all of them."""
         if self.infeasible == "repair":
             return (tuple(range(self.length)),) if self.length > 1 else ()
-        return list_groups(self.cover.starts, self.cover.columns)
+        return list_groups(self.starts, self.columns)
 
     def evaluate(self, bits: Bits) -> Fitness:
-        cover = self.cover
         if self.infeasible == "repair":
             bits = self.repair(bits)
-        return -_sum_costs(bits, cover.costs, cover.starts, cover.columns, self._penalties)
+        return -sum_lost(bits, self._clauses, self._literals, self._losses)
 
     def repair(self, bits: Bits) -> Bits:
         """Return covers.
@@ -252,121 +258,58 @@ class SetCover(ArrayProblem):
         For each row that is not covered its cheapest column is added; then columns that are not
         needed are removed, the dearest first.
         """
-        cover = self.cover
-        return _repair_cover(bits, cover.costs, cover.starts, cover.columns, self._dear_first)
-
-
-@jit
-def _sum_costs(
-    bits: Bits, costs: Reals, starts: Indices, columns: Indices, penalties: Reals
-) -> Fitness:
-    total = np.empty(len(bits))
-    for number in range(len(bits)):
-        cost = 0.0
-        for column in range(len(costs)):
-            cost += costs[column] * bits[number, column]
-        for row in range(len(penalties)):
-            covered = False
-            for place in range(starts[row], starts[row + 1]):
-                if bits[number, columns[place]]:
-                    covered = True
-                    break
-            if not covered:
-                cost += penalties[row]
-        total[number] = cost
-    return total
+        return _repair_cover(bits, self._cheapest, self._own, self._covered, self._dear_first)
 
 
 @jit
 def _repair_cover(
-    bits: Bits, costs: Reals, starts: Indices, columns: Indices, dear_first: Indices
+    bits: Bits, cheapest: Indices, own: Indices, covered: Indices, dear_first: Indices
 ) -> Bits:
+    """Repair rows of bits; column c covers the rows `covered[own[c] : own[c + 1]]`."""
     repaired = bits.copy()
-    own, covered = _list_rows(starts, columns, len(costs))
     for number in range(len(bits)):
-        counts = _add_missing(repaired[number], costs, starts, columns, own, covered)
+        chosen = repaired[number]
+        counts = np.zeros(len(cheapest), np.int64)
+        for column in range(len(chosen)):
+            if chosen[column]:
+                _count(counts, own, covered, column, 1)
+        for row in range(len(counts)):
+            if counts[row] == 0:
+                chosen[cheapest[row]] = 1
+                _count(counts, own, covered, cheapest[row], 1)
         for column in dear_first:
-            needed = repaired[number, column] == 0
+            needed = chosen[column] == 0
             for place in range(own[column], own[column + 1]):
                 needed = needed or counts[covered[place]] == 1
             if not needed:
-                repaired[number, column] = 0
-                for place in range(own[column], own[column + 1]):
-                    counts[covered[place]] -= 1
+                chosen[column] = 0
+                _count(counts, own, covered, column, -1)
     return repaired
 
 
 @jit
-def _add_missing(
-    chosen: Bits, costs: Reals, starts: Indices, columns: Indices, own: Indices, covered: Indices
-) -> Indices:
-    """Add the cheapest column of each row that is not covered; return how often each row is."""
-    counts = np.zeros(len(starts) - 1, np.int64)
-    for column in np.flatnonzero(chosen):
-        for place in range(own[column], own[column + 1]):
-            counts[covered[place]] += 1
-    for row in range(len(counts)):
-        if counts[row] == 0:
-            best = columns[starts[row]]
-            for place in range(starts[row], starts[row + 1]):
-                if costs[columns[place]] < costs[best]:
-                    best = columns[place]
-            chosen[best] = 1
-            for place in range(own[best], own[best + 1]):
-                counts[covered[place]] += 1
-    return counts
+def _count(counts: Indices, own: Indices, covered: Indices, column: int, change: int) -> None:
+    """Change how often the rows of a column are covered."""
+    for place in range(own[column], own[column + 1]):
+        counts[covered[place]] += change
 
 
-@jit
-def _list_rows(starts: Indices, columns: Indices, length: int) -> tuple[Indices, Indices]:
-    """Return `own` and `covered`: column c covers the rows `covered[own[c] : own[c + 1]]`."""
-    own = np.zeros(length + 1, np.int64)
-    for column in columns:
-        own[column + 1] += 1
-    own = np.cumsum(own)
-    filled = own[:-1].copy()
-    covered = np.empty(len(columns), np.int64)
-    for row in range(len(starts) - 1):
-        for place in range(starts[row], starts[row + 1]):
-            covered[filled[columns[place]]] = row
-            filled[columns[place]] += 1
-    return own, covered
-
-
-def read_setcover(reader: Reader) -> Cover:
+def read_setcover(reader: Reader, infeasible: Infeasible) -> SetCover:
     """Read rows and columns."""
     words = reader.header("two integers: the number of rows and of columns", 2)
-    rows = reader.count(words[0], "the number of rows", 1)
+    count = reader.count(words[0], "the number of rows", 1)
     length = reader.count(words[1], "the number of columns", 1, MAX_LENGTH)
     costs = reader.numbers(length, "costs")
     costs.require(costs.values >= 0, "the cost", "a number ≥ 0")
-    numbers = reader.numbers(None, "numbers of columns")
-    starts = _find_rows(numbers, rows, length)
-    index = np.delete(np.arange(len(numbers.values)), starts[:-1])
-    columns = numbers.integers("the column", 1, length, index) - 1
-    keys = np.repeat(np.arange(rows), np.diff(starts) - 1) * length + columns
-    if (np.diff(np.sort(keys)) == 0).any():
-        first = np.zeros(len(keys), dtype=bool)
-        first[np.unique(keys, return_index=True)[1]] = True
-        numbers.require(first, "the column", "each column of a row once", index)
-    starts -= np.arange(rows + 1)
-    return Cover(costs.values, starts, columns, reader.optimum("setcover"))
-
-
-def _find_rows(numbers: Numbers, rows: int, length: int) -> Indices:
-    """Return the places of the counts of columns, and the place behind the last row."""
-    places, place, values, reader = [0], 0, numbers.values, numbers.reader
-    for row in range(rows):
-        if place >= len(values):
-            message = f"the file ends after {row:,} of {rows:,} rows"
-            raise reader.error(message, reader.place)
-        size = values[place]
-        if not (1 <= size <= length and size == int(size)):
-            numbers.integers("the number of columns", 1, length, np.array([place]))  # raises
-        place += 1 + int(size)
-        places.append(place)
-    if place != len(values):
-        where, _ = reader.locate(numbers.start, place)
-        more = "follows the last row" if place < len(values) else "is missing in the last row"
-        raise reader.error(f"a number {more}; expected {rows:,} rows, as declared", where)
-    return np.array(places, dtype=np.int64)
+    rows: list[Indices] = []
+    while len(rows) < count:
+        where = f"columns of row {len(rows) + 1:,} of {count:,}"
+        size = reader.numbers(1, f"numbers of {where}").integers("the number of columns", 1, length)
+        numbers = reader.numbers(int(size[0]), where)
+        rows.append(numbers.integers("the column", 1, length) - 1)
+        numbers.require(find_first(rows[-1]), "the column", "each column of a row once")
+    reader.finish("the last row")
+    starts = np.cumsum([0, *map(len, rows)])
+    return SetCover(
+        costs.values, starts, np.concatenate(rows), reader.optimum("setcover"), infeasible
+    )

@@ -6,7 +6,6 @@ every format, and a line that begins with `%` ends the file.
 
 import math
 import re
-from array import array
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import IO, Final, Literal, get_args
@@ -14,7 +13,6 @@ from typing import IO, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from harmonium.jit import jit
 from harmonium.problems.base import Indices, Reals
 from harmonium.specs import SpecError
 
@@ -52,8 +50,11 @@ MAX_NUMBER: Final = 1e100
 """Largest absolute value of a number, so that sums of them are finite."""
 
 
+_BLANK: Final = np.array([chr(code).isspace() for code in range(128)])
+
+
 class Reader:
-    """A place in the text of a file, which moves on with every word that is read.
+    """The words of a file; `place` is the number of the next one that is read.
 
     Parameters
     ----------
@@ -68,41 +69,40 @@ class Reader:
         self.place = 0
         text = content.decode("ascii", "backslashreplace")
         self._text = text.replace("\r\n", "\n").replace("\r", "\n")
-        self._bytes = np.frombuffer(self._text.encode(), dtype=np.uint8)
+        body = re.split(r"(?m)^[^\S\n]*%", self._text, maxsplit=1)[0]
+        body = re.sub(r"(?m)^[^\S\n]*[c#].*", "", body)
+        self._words = body.split()
+        codes = np.frombuffer(f"\n{body}".encode(), dtype=np.uint8)
+        blank = _BLANK[codes]
+        self._lines = np.cumsum(codes == ord("\n"))[1:][blank[:-1] & ~blank[1:]]
         self._header = 0  # place of the last header
 
     def error(self, message: str, place: int | None = None) -> SpecError:
         """Return an error about a place; by default about the last header that was read."""
-        line = self._text.count("\n", 0, self._header if place is None else place) + 1
+        place = self._header if place is None else place
+        known = place < len(self._lines)
+        line = self._lines[place] if known else self._text.count("\n") + 1
         return SpecError(f"{self.name}, line {line}: {message}")
 
     def expectation(self, found: str, expected: str) -> SpecError:
         """Return an error about what stands in the last header that was read."""
         return self.error(f"{shorten(found) or 'the file ends here'}; expected {expected}")
 
+    def word(self, place: int) -> str:
+        """Return a word, shortened for errors; empty behind the last one."""
+        return shorten("".join(self._words[place : place + 1]))
+
     def peek(self) -> list[str]:
-        """Move to the next line that is neither blank nor a comment; return its words."""
-        while self.place < len(self._text):
-            words = self._text[self.place : self._end_of_line()].split()
-            begins = self.place == 0 or self._text[self.place - 1] == "\n"
-            if words and not (begins and words[0][0] in "c#%"):
-                return words
-            if words and words[0][0] == "%":
-                self.place = len(self._text)
-            else:
-                self.place = self._end_of_line() + 1
-        return []
+        """Return the words that are left of the line of the next one; none at the end."""
+        line = self._lines[self.place : self.place + 1]
+        return self._words[self.place : int(np.searchsorted(self._lines, line, "right").sum())]
 
     def words(self) -> list[str]:
-        """Read the rest of the next line that is neither blank nor a comment; none at the end."""
+        """Read the words that `peek` returns."""
         words = self.peek()
         self._header = self.place
-        self.place = self._end_of_line() + 1
+        self.place += len(words)
         return words
-
-    def _end_of_line(self) -> int:
-        end = self._text.find("\n", self.place)
-        return len(self._text) if end < 0 else end
 
     def header(self, expected: str, *counts: int) -> list[str]:
         """Read a line with one of these numbers of words."""
@@ -126,9 +126,7 @@ class Reader:
             raise self.expectation(f"{what} is {word}", f"a number up to {MAX_NUMBER:g}")
         return value
 
-    def numbers(
-        self, count: int | None, what: str, *, width: int = 0, flags: bool = False
-    ) -> "Numbers":
+    def numbers(self, count: int | None, what: str, *, width: int = 0, flag: str = "") -> "Numbers":
         """Read numbers.
 
         Parameters
@@ -139,59 +137,36 @@ class Reader:
             What is counted, in errors: "weights".
         width : int
             Numbers in each line; 0 if lines mean nothing.
-        flags : bool
-            Whether a line may begin with the word `h`, which is read as NaN.
+        flag : str
+            A word that is read as NaN.
         """
-        start = self.place
-        values = self._scan(count, width)
-        while (count is None or len(values) < count) and (words := self.peek()):
-            if width and len(words) != width:
-                raise self.error(f"expected {width} numbers in the line: {what}", self.place)
-            if flags and words[0] == "h":
-                words[0] = "nan"
-            taken = words if count is None else words[: count - len(values)]
-            try:
-                values.extend(map(float, taken))
-            except ValueError:
-                wrong = next(word for word in taken if math.isnan(_to_float(word)))
-                message = f"{shorten(wrong)} is not a number; expected {what}"
-                raise self.error(message, self.place) from None
-            self._pass(len(taken))
-            values.extend(self._scan(count and count - len(values), width))
-        if count is not None and len(values) < count:
-            message = f"the file ends after {len(values):,} of {count:,} {what}"
-            raise self.error(message, len(self._text))
-        numbers = Numbers(np.frombuffer(values) if values else np.empty(0), self, start, width)
-        valid = (np.abs(numbers.values) <= MAX_NUMBER) | (flags & np.isnan(numbers.values))
-        numbers.require(valid, "the number", f"at most {MAX_NUMBER:g} in absolute value")
+        start, lines = self.place, self._lines
+        words = self._words[start : None if count is None else start + count]
+        self.place += len(words)
+        if width:
+            end = np.searchsorted(lines, lines[start : self.place][-1:], "right").sum()
+            sizes = np.bincount(lines[start:end])
+            wrong = np.flatnonzero((sizes != 0) & (sizes != width))
+            if len(wrong):
+                place = int(np.searchsorted(lines, wrong[0]))
+                raise self.error(f"expected {width} numbers in the line: {what}", place)
+        try:
+            values = np.fromiter(map(float, words), np.float64, len(words))
+        except ValueError:
+            values = np.fromiter(map(_to_float, words), np.float64, len(words))
+        valid = np.abs(values) <= MAX_NUMBER
+        if flag:
+            valid |= np.array(words) == flag
+        numbers = Numbers(values, self, start)
+        numbers.require(valid, "a word", f"a number up to {MAX_NUMBER:g} ({what})")
+        if count is not None and len(words) < count:
+            raise self.error(f"the file ends after {len(words):,} of {count:,} {what}", self.place)
         return numbers
 
-    def _pass(self, count: int) -> None:
-        """Move on by some words of the line, and to the next line if there are no more."""
-        end = self._end_of_line()
-        rest = self._text[self.place : end].split(None, count)[count:]
-        self.place = end - len(rest[0]) if rest else end + 1
-
-    def _scan(self, count: int | None, width: int) -> "array[float]":
-        """Read the lines of plain numbers that follow, up to the first other line."""
-        most = (len(self._text) - self.place) // 2 + 1
-        values = np.empty(most if count is None else min(count, most))
-        found, self.place = _scan_lines(self._bytes, self.place, values, width)
-        return array("d", values[:found].tobytes())
-
-    def locate(self, start: int, index: int) -> tuple[int, str]:
-        """Return the place and the word of one of the numbers that were read from a place on."""
-        behind, self.place = self.place, start
-        while (words := self.peek()) and index >= len(words):
-            index -= len(words)
-            self._pass(len(words))
-        place, self.place = self.place, behind
-        return place, words[index] if words else ""
-
     def finish(self, what: str) -> None:
-        """Raise if anything but comments is left."""
-        if words := self.peek():
-            message = f"{shorten(words[0])} follows {what}; expected the end of the file"
+        """Raise if a word is left."""
+        if self.peek():
+            message = f"{self.word(self.place)} follows {what}; expected the end of the file"
             raise self.error(message, self.place)
 
     def optimum(self, form: str) -> float | None:
@@ -206,12 +181,11 @@ class Reader:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of a file, which know where they stand in it."""
+    """Numbers of a file, the first of which is its word number `start`."""
 
     values: Reals
     reader: Reader
     start: int
-    width: int
 
     def require(
         self, valid: NDArray[np.bool_], what: str, expected: str, index: Indices | None = None
@@ -223,8 +197,8 @@ class Numbers:
         if valid.all():
             return
         first = int(np.argmin(valid))
-        place, word = self.reader.locate(self.start, first if index is None else int(index[first]))
-        raise self.reader.error(f"{what} is {shorten(word)}; expected {expected}", place)
+        place = self.start + (first if index is None else int(index[first]))
+        raise self.reader.error(f"{what} is {self.reader.word(place)}; expected {expected}", place)
 
     def integers(self, what: str, low: int, high: int, index: Indices | None = None) -> Indices:
         """Return the numbers, or those at some places, as integers between two bounds."""
@@ -233,57 +207,12 @@ class Numbers:
         self.require(valid, what, f"an integer from {low:,} to {high:,}", index)
         return values.astype(np.int64)
 
-    def column(self, number: int) -> Indices:
-        """Return the places of the numbers in one column."""
-        return np.arange(number, len(self.values), self.width)
 
-
-@jit
-def _scan_lines(text: NDArray[np.uint8], place: int, values: Reals, width: int) -> tuple[int, int]:
-    """Read lines of plain decimal numbers; return how many numbers, and where the next line begins.
-
-    Stop in front of a line that has anything else, more numbers than there is room for, or another
-    number of them than `width`.
-    """
-    found, whole, line = 0, 0, place  # numbers of whole lines, and the line behind them
-    while place < len(text):
-        if text[place] == ord("\n"):
-            if width and found - whole not in (0, width):
-                break
-            place += 1
-            whole, line = found, place
-        elif text[place] in (ord(" "), ord("\t")):
-            place += 1
-        else:
-            place, value = _scan_number(text, place)
-            if place < 0 or found == len(values):
-                break
-            values[found] = value
-            found += 1
-    return whole, line
-
-
-@jit
-def _scan_number(text: NDArray[np.uint8], place: int) -> tuple[int, float]:
-    """Return the place behind a number of at most 15 digits, and its value; -1 for other words."""
-    negative = text[place] == ord("-")
-    place += negative
-    digits, power, mantissa = 0, 1.0, 0
-    decimal = False
-    while place < len(text) and text[place] > ord(" "):
-        byte = text[place]
-        if ord("0") <= byte <= ord("9"):
-            mantissa = 10 * mantissa + byte - ord("0")
-            digits += 1
-            power *= 10.0 if decimal else 1.0
-        elif byte == ord(".") and not decimal:
-            decimal = True
-        else:
-            return -1, 0.0
-        place += 1
-    if digits == 0 or digits > 15:  # more might not be exact
-        return -1, 0.0
-    return place, (-mantissa if negative else mantissa) / power
+def find_first(keys: Indices) -> NDArray[np.bool_]:
+    """Return whether each key is the first of its value."""
+    first = np.zeros(len(keys), dtype=bool)
+    first[np.unique(keys, return_index=True)[1]] = True
+    return first
 
 
 def _to_float(word: str) -> float:

@@ -22,20 +22,6 @@ _ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)
-class Formula:
-    """Clauses of literals; clause c has the literals `literals[starts[c] : starts[c + 1]]`."""
-
-    length: int
-    starts: Indices
-    literals: NDArray[np.int32]
-    """2·v for variable v (from 0 on), 2·v + 1 for its negation."""
-    weights: Reals
-    """Weight of each clause; infinite for a hard one, which must be satisfied."""
-    optimum: float | None = None
-    """Largest sum of the weights of satisfied soft clauses, if the file states it."""
-
-
-@dataclass(frozen=True)
 class MaxSat(ProblemSpec):
     """The number of satisfied clauses, each of three random bits; all can be satisfied.
 
@@ -93,11 +79,11 @@ class MaxSat(ProblemSpec):
         return members, np.ascontiguousarray(wanted), planted
 
     @cached_property
-    def _sat(self) -> "Sat":
+    def _sat(self) -> "Formula":
         members, wanted = self.formula
         literals = (2 * members + 1 - wanted).ravel().astype(np.int32)
         starts = np.arange(0, literals.size + 1, 3)
-        return Sat(Formula(self.length, starts, literals, np.ones(self.clauses)))
+        return Formula(self.length, starts, literals, np.ones(self.clauses))
 
     def evaluate(self, bits: Bits) -> Fitness:
         return self._sat.evaluate(bits)
@@ -113,33 +99,39 @@ def _spread(picks: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.column_stack([first, second, third])
 
 
-class Sat(ArrayProblem):
+@dataclass(eq=False)
+class Formula(ArrayProblem):
     """The sum of the weights of satisfied soft clauses.
 
     Each hard clause that is not satisfied costs more than all soft clauses are worth, so that rows
-    that satisfy the hard clauses have fitness ≥ 0 and all others have less than 0.
+    that satisfy the hard clauses have fitness ≥ 0 and all others have less than 0. Clause c has the
+    literals `literals[starts[c] : starts[c + 1]]`.
     """
 
-    def __init__(self, formula: Formula) -> None:
-        hard = np.isinf(formula.weights)
-        self._total = float(formula.weights[~hard].sum())
-        super().__init__(formula.length, formula.optimum, bound=self._total)
-        self.formula = formula
-        self._losses = np.where(hard, self._total + 1, formula.weights)
+    length: int
+    starts: Indices
+    literals: NDArray[np.int32]
+    """2·v for variable v (from 0 on), 2·v + 1 for its negation."""
+    weights: Reals
+    """Weight of each clause; infinite for a hard one, which must be satisfied."""
+    stated: float | None = None
+
+    def __post_init__(self) -> None:
+        hard = np.isinf(self.weights)
+        self._total = self.bound = float(self.weights[~hard].sum())
+        self._losses = np.where(hard, self._total + 1, self.weights)
 
     @property
     def structure(self) -> Blocks:
         """The bits of each clause."""
-        return list_groups(self.formula.starts, self.formula.literals // 2)
+        return list_groups(self.starts, self.literals // 2)
 
     def evaluate(self, bits: Bits) -> Fitness:
-        formula = self.formula
-        lost = _sum_lost(bits, formula.starts, formula.literals, self._losses)
-        return self._total - lost
+        return self._total - sum_lost(bits, self.starts, self.literals, self._losses)
 
 
 @jit
-def _sum_lost(bits: Bits, starts: Indices, literals: NDArray[np.int32], losses: Reals) -> Fitness:
+def sum_lost(bits: Bits, starts: Indices, literals: NDArray[np.int32], losses: Reals) -> Fitness:
     """Return the losses of unsatisfied clauses for each row.
 
     64 rows are evaluated at once: a word has the value of a literal in each of them.
@@ -173,7 +165,10 @@ def _sum_lost(bits: Bits, starts: Indices, literals: NDArray[np.int32], losses: 
 def read_formula(reader: Reader) -> Formula:
     """Read CNF or WCNF; the line `p cnf` or `p wcnf` decides, and without it it is of 2022."""
     if reader.peek()[:1] != ["p"]:
-        return _read_new(reader)
+        numbers = reader.numbers(None, "h or a weight, literals and 0", flag="h")
+        if not len(numbers.values):
+            raise reader.error("there is no clause; expected CNF or WCNF")
+        return _make_formula(numbers, None, True, np.inf)
     words = reader.header("p cnf VARIABLES CLAUSES or p wcnf VARIABLES CLAUSES TOP", 4, 5)
     weighted = words[1] == "wcnf"
     if not weighted and (words[1] != "cnf" or len(words) == 5):
@@ -189,21 +184,13 @@ def read_formula(reader: Reader) -> Formula:
     return formula
 
 
-def _read_new(reader: Reader) -> Formula:
-    """Read WCNF as of 2022: `h` or a weight, literals and 0 in each line."""
-    numbers = reader.numbers(None, "h or a weight, literals and 0", flags=True)
-    if not len(numbers.values):
-        raise reader.error("there is no clause; expected CNF or WCNF")
-    return _make_formula(numbers, None, True, np.inf)
-
-
 def _make_formula(numbers: Numbers, length: int | None, weighted: bool, top: float) -> Formula:
     """Separate the literals from weights and from the zeros that end the clauses."""
     reader, last = numbers.reader, len(numbers.values) - 1
     ends = np.flatnonzero(numbers.values == 0)
     if last >= 0 and (not len(ends) or ends[-1] != last):
-        line, word = reader.locate(numbers.start, last)
-        raise reader.error(f"the last clause ends with {word}; expected 0", line)
+        place = numbers.start + last
+        raise reader.error(f"the last clause ends with {reader.word(place)}; expected 0", place)
     begins = np.concatenate([[0], ends[:-1] + 1])[: len(ends)]
     literal = numbers.values != 0
     weights = np.ones(len(ends))
@@ -225,7 +212,7 @@ def _make_formula(numbers: Numbers, length: int | None, weighted: bool, top: flo
         starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         literals=(2 * np.abs(signed) - 2 + (signed < 0)).astype(np.int32),
         weights=weights.astype(np.float64),
-        optimum=reader.optimum("cnf"),
+        stated=reader.optimum("cnf"),
     )
 
 
