@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harmonium.arrays import Bits
 from harmonium.clock import TimeUp, deadline, now
 from harmonium.models import hboa as kernels
-from tests.models.oracles import KEY, assert_drawn_from
+from tests.models.oracles import assert_drawn_from, rng
 from tests.rows import random_rows
 
 Members = list[int]
@@ -141,5 +141,5 @@ def test_samples_follow_the_trees() -> None:
                 node = trees.below[node] + row[trees.bit[node]]
             one = trees.probability[node]
             expected[number] *= one if row[child] else 1 - one
-    drawn = kernels.sample_trees(40_000, trees, order, KEY)
+    drawn = kernels.FittedHBOA(trees, order).sample(40_000, rng())
     assert_drawn_from(drawn[:, ::-1], expected)

@@ -5,7 +5,6 @@ units, all float32. The generative network draws H with probabilities sigm(c) an
 sigm(H·G + b); the recognition network draws H given V with sigm(V·R + r).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -16,20 +15,20 @@ from scipy.special import expit
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import jit_fast
-from harmonium.models.base import DOUBLED_ODDS, NO_FACTS, Fitted, Interactions, Matrix, check_length
+from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Matrix, Rng, check_length
 from harmonium.models.neural import (
-    ONE,
     ZERO,
     Floats,
+    NeuralModel,
     Part,
-    PlainNeuralModel,
+    Rule,
     WeightCost,
     WeightSpread,
-    activate,
     compute_log_odds,
     copy_arrays,
     draw,
     draw_layer,
+    find_gaps,
     find_linked_bits,
     gather,
     update_bias,
@@ -52,12 +51,11 @@ class Networks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FittedHelmholtz:
+class FittedHelmholtz(Fitted):
     """Both trained networks."""
 
     networks: Networks
     rounds: int
-    facts: ClassVar[Mapping[str, float]] = NO_FACTS
 
     def interactions(self) -> Interactions:
         """Return the covariance of the log odds of each pair of bits over the hidden units.
@@ -81,7 +79,7 @@ class FittedHelmholtz:
         """Return for each hidden unit the bits that carry most of its squared weights."""
         return find_linked_bits(self.weights())
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Generate rows from the top, then recognise and generate them again some times."""
         G, b, c, R, r = self.networks
         hidden = np.zeros((count, len(c)), np.float32)
@@ -95,7 +93,7 @@ class FittedHelmholtz:
 
 
 @dataclass(frozen=True)
-class Helmholtz(PlainNeuralModel):
+class Helmholtz(NeuralModel):
     """A Helmholtz machine with one hidden layer, trained by wake and sleep (Zhang and Shin 2000).
 
     The generative network draws independent hidden units, then the bits given them; the
@@ -124,9 +122,7 @@ class Helmholtz(PlainNeuralModel):
         ),
     ] = 10
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> FittedHelmholtz:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedHelmholtz:
         """Train on the parents by wake and sleep."""
         rows = parents.astype(np.float32)
         networks = self._start(rows, rng, previous)
@@ -136,17 +132,13 @@ class Helmholtz(PlainNeuralModel):
         networks.G[:] *= downwards
         last = zeros_like(networks)
         rule = Rule(*map(np.float32, (self.rate, self.momentum, self.weight_cost)))
-
-        def update(part: Part) -> None:
-            train_batches(part, rows, networks, last, upwards, downwards, rule)
-
-        def is_done(_: int) -> bool:
-            return False
-
-        self.train(update, is_done, len(rows), networks.G.size, draw_key(rng), rng)
+        key = draw_key(rng)
+        for epoch in range(self.max_epochs):
+            for part in self.split_epoch(epoch, len(rows), networks.G.size, key, rng):
+                train_batches(part, rows, networks, last, upwards, downwards, rule)
         return FittedHelmholtz(networks, self.rounds)
 
-    def _start(self, rows: Floats, rng: np.random.Generator, previous: Fitted | None) -> Networks:
+    def _start(self, rows: Floats, rng: Rng, previous: Fitted | None) -> Networks:
         """Return the initial parameters: those of the last fit, or small random weights."""
         length = rows.shape[1]
         if self.warm_start and isinstance(previous, FittedHelmholtz):
@@ -159,29 +151,17 @@ class Helmholtz(PlainNeuralModel):
         return Networks(down, compute_log_odds(rows), prior, up, bias)
 
 
-class Rule(NamedTuple):
-    """The learning rule: settings of the update."""
-
-    rate: np.float32
-    momentum: np.float32
-    weight_cost: np.float32
-
-
-class Scratch(NamedTuple):
-    """Buffers of the training: the slopes of the units' inputs, and the gradients."""
-
-    visible: Floats
-    hidden: Floats
-    G: Floats
-    R: Floats
-
-
 @jit_fast
-def _add(Y: Floats, X: Floats) -> None:
-    """X ← X + Y."""
-    for row in range(X.shape[0]):
-        for unit in range(X.shape[1]):
-            X[row, unit] += Y[row, unit]
+def compute_slopes(
+    X: Floats, Y: Floats, W: Floats, bias: Floats, gaps: Floats, gradient: Floats
+) -> None:
+    """Compute the gradient of log P(Y | X), P = sigm(X·W + bias), summed over the rows.
+
+    The slopes of the inputs of Y go to `gaps`, those of W to `gradient`.
+    """
+    np.dot(X, W, gaps)
+    find_gaps(gaps, bias, Y)
+    np.dot(X.T, gaps, gradient)
 
 
 @jit_fast
@@ -190,36 +170,6 @@ def _clear(X: Floats) -> None:
     for row in range(X.shape[0]):
         for unit in range(X.shape[1]):
             X[row, unit] = ZERO
-
-
-@jit_fast
-def compute_wake_slopes(V: Floats, H: Floats, networks: Networks, scratch: Scratch) -> None:
-    """Compute the gradient of log P(V, H) of the generative network, summed over the rows.
-
-    The slopes of the inputs of V and H go to `scratch`, and the gradient of G.
-    """
-    rows = len(V)
-    D, E = scratch.visible[:rows], scratch.hidden[:rows]
-    np.dot(H, networks.G, D)
-    activate(D, networks.b, -ONE)
-    _add(V, D)
-    _clear(E)
-    activate(E, networks.c, -ONE)
-    _add(H, E)
-    np.dot(H.T, D, scratch.G)
-
-
-@jit_fast
-def compute_sleep_slopes(V: Floats, H: Floats, networks: Networks, scratch: Scratch) -> None:
-    """Compute the gradient of log Q(H | V) of the recognition network, summed over the rows.
-
-    The slopes of the inputs of H go to `scratch`, and the gradient of R.
-    """
-    E = scratch.hidden[: len(V)]
-    np.dot(V, networks.R, E)
-    activate(E, networks.r, -ONE)
-    _add(H, E)
-    np.dot(V.T, E, scratch.R)
 
 
 @jit_fast
@@ -237,36 +187,31 @@ def train_batches(
     Weights are learned where `upwards` (n, m) and `downwards`, its transpose, are 1.
     """
     G, b, c, R, r = networks
-    rate, momentum, cost = rule.rate, rule.momentum, rule.weight_cost
     m, n = G.shape
     count, key, stream = len(part.order), part.key, 4 * part.epoch
     most = -(-count // part.batches)
     all_V, all_H = np.empty((most, n), np.float32), np.empty((most, m), np.float32)
-    scratch = Scratch(
-        np.empty((most, n), np.float32),
-        np.empty((most, m), np.float32),
-        np.empty((m, n), np.float32),
-        np.empty((n, m), np.float32),
-    )
+    gaps_V, gaps_H = np.empty((most, n), np.float32), np.empty((most, m), np.float32)
+    slopes_G, slopes_R = np.empty((m, n), np.float32), np.empty((n, m), np.float32)
     for batch in range(part.begin, part.end):
         first = batch * count // part.batches
         rows = (batch + 1) * count // part.batches - first
-        scale = np.float32(1.0 / rows)
-        V, H = all_V[:rows], all_H[:rows]
-        D, E = scratch.visible[:rows], scratch.hidden[:rows]
+        V, H, D, E = all_V[:rows], all_H[:rows], gaps_V[:rows], gaps_H[:rows]
         # Wake: recognise the data, and learn to generate them.
         gather(data, part.order, first, V)
         np.dot(V, R, H)
         draw(H, r, key, stream, first)
-        compute_wake_slopes(V, H, networks, scratch)
-        update_weights(G, last.G, scratch.G, downwards, scale, rate, momentum, cost)
-        update_bias(b, last.b, D, rate, momentum)
-        update_bias(c, last.c, E, rate, momentum)
+        compute_slopes(H, V, G, b, D, slopes_G)
+        _clear(E)
+        find_gaps(E, c, H)
+        update_weights(G, last.G, slopes_G, downwards, rows, rule)
+        update_bias(b, last.b, D, rule)
+        update_bias(c, last.c, E, rule)
         # Sleep: generate rows, and learn to recognise them.
         _clear(H)
         draw(H, c, key, stream + 1, first)
         np.dot(H, G, V)
         draw(V, b, key, stream + 2, first)
-        compute_sleep_slopes(V, H, networks, scratch)
-        update_weights(R, last.R, scratch.R, upwards, scale, rate, momentum, cost)
-        update_bias(r, last.r, E, rate, momentum)
+        compute_slopes(V, H, R, r, E, slopes_R)
+        update_weights(R, last.R, slopes_R, upwards, rows, rule)
+        update_bias(r, last.r, E, rule)

@@ -5,6 +5,7 @@ contrastive divergence, Gibbs sampling and the reconstruction error. V (rows, n)
 (rows, m) hidden units, W (n, m) the weights, b (n) and c (m) the biases, all float32.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -14,18 +15,23 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
 from harmonium.jit import jit_fast
-from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Matrix, Replacement, Steps
+from harmonium.models.base import (
+    DOUBLED_ODDS,
+    Fitted,
+    Interactions,
+    Matrix,
+    Replacement,
+    Rng,
+    Steps,
+)
 from harmonium.models.neural import (
     BLOCK,
     CONTEXTS,
     ONE,
     ZERO,
-    Batch,
-    Epochs,
     FittedMachine,
     Floats,
     Machine,
-    Momentum,
     NeuralModel,
     Part,
     Share,
@@ -33,13 +39,12 @@ from harmonium.models.neural import (
     WeightSpread,
     activate,
     compute_gamma,
-    compute_step,
     copy,
     draw,
     draw_layer,
     gather,
     is_below,
-    split_work,
+    split_rows,
     zeros_like,
 )
 from harmonium.seeds import draw_key
@@ -86,7 +91,7 @@ class FittedRBM(FittedMachine):
         np.fill_diagonal(ratios, 0.0)
         return Interactions(np.abs(ratios), DOUBLED_ODDS, unit="size of the log odds ratio")
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.
 
         Recombined chains start from hidden units that are each shuffled among the parents: what
@@ -132,20 +137,15 @@ class RBM(NeuralModel):
         ),
     ] = "samples"
     # The update
-    batch: Batch = 50
-    rate: Annotated[float, Meta(ge=0, description="learning rate of the weights")] = 0.5
     bias_rate: Annotated[float, Meta(ge=0, description="learning rate of the biases")] = 0.5
-    momentum: Momentum = 0.5
     bias_momentum: Annotated[bool, Meta(description="momentum for biases too")] = False
     weight_cost: WeightCost = 0.0001
     # The start
-    warm_start: Annotated[bool, Meta(description="start from the last generation's RBM")] = True
     weight_spread: WeightSpread = 0.1
     marginal_clip: Annotated[
         float, Meta(gt=0, lt=0.5, description="least distance of marginals from 0 and 1")
     ] = 0.005
     # Control by the error; γ is the share of its decrease that falls into the last quarter
-    max_epochs: Epochs = 10
     error: Annotated[
         Literal["probabilities", "samples"],
         Meta(description="reconstruction error from probabilities, or from draws as in the text"),
@@ -178,9 +178,7 @@ class RBM(NeuralModel):
         Meta(description="parents unchanged, or with hidden units shuffled among them"),
     ] = "recombined"
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedRBM":
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> "FittedRBM":
         """Train on the parents, controlled by the reconstruction error."""
         rows = rng.permutation(len(parents))
         held_back = int(len(parents) * self.validation)
@@ -188,25 +186,39 @@ class RBM(NeuralModel):
         seen, unseen = visible[rows[held_back:]], visible[rows[:held_back]]
         machine = self.start(seen, rng, previous, self.weight_spread, self.marginal_clip)
         connected = self.connect(seen, len(machine.c))
+        facts = self.train(machine, connected, seen, unseen, rng)
+        recombined = self.chain_start == "recombined"
+        return FittedRBM(machine, parents.copy(), self.gibbs_steps, recombined, facts)
+
+    def train(
+        self,
+        machine: Machine,
+        connected: Floats,
+        seen: Floats,
+        unseen: Floats,
+        rng: Rng,
+        renew: Callable[[], None] = lambda: None,
+    ) -> dict[str, float]:
+        """Train a machine in place on the rows that are seen, and return facts.
+
+        After each epoch `renew` may change the rows.
+        """
         machine.W[:] *= connected
         last = zeros_like(machine)
         chains = seen[: self.batch].copy() if self.persistent else seen[:0]
         key = draw_key(rng)
         control = Control(self)
         control.watch(0, machine, seen, unseen, key)
-
-        def update(part: Part) -> None:
-            train_batches(part, seen, machine, last, connected, chains, self._rule(control))
-
-        def is_done(epochs: int) -> bool:
-            if epochs % self.error_every == 0:
-                control.watch(epochs, machine, seen, unseen, key)
-            return control.stop
-
-        epochs = self.train(update, is_done, len(seen), machine.W.size, key, rng)
-        facts = {"epochs": float(epochs), **control.facts}
-        recombined = self.chain_start == "recombined"
-        return FittedRBM(machine, parents.copy(), self.gibbs_steps, recombined, facts)
+        for epoch in range(1, self.max_epochs + 1):
+            rule = self._rule(control)
+            for part in self.split_epoch(epoch - 1, len(seen), machine.W.size, key, rng):
+                train_batches(part, seen, machine, last, connected, chains, rule)
+            renew()
+            if epoch % self.error_every == 0:
+                control.watch(epoch, machine, seen, unseen, key)
+            if control.stop:
+                break
+        return {"epochs": float(epoch), **control.facts}
 
     def _rule(self, control: "Control") -> "Rule":
         """Return the learning rule of the kernel for this epoch."""
@@ -431,10 +443,8 @@ def _update(
         v, gap = mean_v[i], gap_v[i]
         for j in range(m):
             slope = slopes[j] * scale - v * gap_h[j] - gap * mean_h[j]
-            step = compute_step(
-                slope, weights[j], steps[j], rule.rate, rule.momentum, rule.weight_cost
-            )
-            steps[j] = step * links[j]
+            gain = rule.rate * (slope - rule.weight_cost * weights[j])
+            steps[j] = (gain + rule.momentum * steps[j]) * links[j]
             weights[j] += steps[j]
     if rule.centered:
         np.dot(last.W, mean_h, gap_v)
@@ -467,23 +477,20 @@ def draw_visible(H: Floats, machine: Machine, key: np.uint64) -> Floats:
 
 def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64) -> None:
     """Run `steps` full Gibbs steps, V → H → V, on each row of V in place."""
-    for begin, end in split_work(len(V), 2 * steps * machine.W.size, multiple=BLOCK):
-        _gibbs(V, machine, steps, key, begin, end)
+    for first, block in split_rows(V):
+        _gibbs(block, machine, steps, key, first)
 
 
 @jit_fast
-def _gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, begin: int, end: int) -> None:
-    """Run the chains of the rows from `begin` to `end`."""
+def _gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, first: int) -> None:
+    """Run the chains of some rows, whose draws are those of the rows from `first` on."""
     W, b, c = machine
-    H = np.empty((BLOCK, W.shape[1]), np.float32)
-    for first in range(begin, end, BLOCK):
-        block = V[first : first + BLOCK]
-        hidden = H[: len(block)]
-        for step in range(steps):
-            np.dot(block, W, hidden)
-            draw(hidden, c, key, 2 * step, first)
-            np.dot(hidden, W.T, block)
-            draw(block, b, key, 2 * step + 1, first)
+    H = np.empty((len(V), W.shape[1]), np.float32)
+    for step in range(steps):
+        np.dot(V, W, H)
+        draw(H, c, key, 2 * step, first)
+        np.dot(H, W.T, V)
+        draw(V, b, key, 2 * step + 1, first)
 
 
 @jit_fast
