@@ -107,19 +107,11 @@ class FittedBOA(DirectedNetwork):
         ]
 
     def to_networkx(self) -> Any:
-        """Return the network as a directed graph of networkx, which must be installed.
+        """Return the network as a `DiGraph` of networkx, which must be installed.
 
-        Returns
-        -------
-        networkx.DiGraph
-            The nodes are the bits, the edges lead from parent to child. A node has the attributes
-            `parents`, a tuple of bits, and `probabilities`, an array with P(bit = 1) for each
-            configuration of the parents: parent t is bit t of its index.
-
-        Raises
-        ------
-        ImportError
-            If networkx is not installed.
+        The nodes are the bits. A node has the attributes `parents`, a tuple of bits, and
+        `probabilities`, an array with P(bit = 1) for each configuration of the parents: parent t is
+        bit t of its index.
 
         Examples
         --------

@@ -17,18 +17,7 @@ from harmonium.arrays import Bits
 from harmonium.jit import fork, jit_fast, uniform
 from harmonium.models import neural
 from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Rng, Steps
-from harmonium.models.neural import (
-    ONE,
-    ZERO,
-    FittedMachine,
-    Floats,
-    Machine,
-    NeuralModel,
-    Part,
-    Rule,
-    Share,
-    activate,
-)
+from harmonium.models.neural import Floats, Machine, NeuralModel, Part, Rule, Share
 from harmonium.models.rbm import reconstruction_error
 from harmonium.seeds import draw_key
 
@@ -37,7 +26,7 @@ MIN_EPOCHS = 4
 
 
 @dataclass(frozen=True)
-class FittedDAE(FittedMachine):
+class FittedDAE(neural.FittedMachine):
     """A trained autoencoder, and the parents at which its samples start."""
 
     corruption: float
@@ -131,8 +120,8 @@ def corrupt(V: Floats, share: np.float32, key: np.uint64, stream: int, first: in
         start = np.uint32((first + row) * units)
         for unit in range(units):
             u = uniform(low, high, np.uint32(start + np.uint32(unit)))
-            kept = ZERO if u < half else V[row, unit]
-            V[row, unit] = ONE if u >= half and u < share else kept
+            kept = neural.ZERO if u < half else V[row, unit]
+            V[row, unit] = neural.ONE if u >= half and u < share else kept
 
 
 @jit_fast
@@ -148,14 +137,14 @@ def backpropagate(data: Floats, V: Floats, H: Floats, machine: Machine, gradient
     rows = len(data)
     D, G, hidden = V[rows : 2 * rows], H[:rows], H[rows : 2 * rows]
     np.dot(V[:rows], W, hidden)
-    activate(hidden, c, ONE)
+    neural.activate(hidden, c, neural.ONE)
     np.dot(hidden, W.T, D)
     neural.find_gaps(D, b, data)
     np.dot(D, W, G)
     for row in range(rows):
         for unit in range(G.shape[1]):
             h = hidden[row, unit]
-            G[row, unit] *= h * (ONE - h)
+            G[row, unit] *= h * (neural.ONE - h)
     np.dot(V.T, H, gradient)
 
 
@@ -208,6 +197,6 @@ def _reconstruct(
     for number in range(rounds):
         corrupt(V, corruption, key, 2 * number, first)
         np.dot(V, W, H)
-        activate(H, c, ONE)
+        neural.activate(H, c, neural.ONE)
         np.dot(H, W.T, V)
         neural.draw(V, b, key, 2 * number + 1, first)

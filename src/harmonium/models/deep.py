@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -10,15 +11,9 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
+from harmonium.models import neural
 from harmonium.models.base import Fitted, Interactions, Matrix, Rng, Steps, check_length
-from harmonium.models.neural import (
-    Floats,
-    Machine,
-    NeuralModel,
-    WeightCost,
-    copy_arrays,
-    find_linked_bits,
-)
+from harmonium.models.neural import Floats, Machine, NeuralModel
 from harmonium.models.rbm import RBM, FittedRBM, draw_hidden, draw_visible
 from harmonium.seeds import draw_key
 
@@ -47,12 +42,8 @@ class FittedDBN:
 
         The weights between bits and the units of an upper layer are the product of those between.
         """
-        sets: list[tuple[int, ...]] = []
-        weights = np.eye(self.layers[0].parents.shape[1])
-        for layer in self.layers:
-            weights = weights @ layer.weights()
-            sets += find_linked_bits(weights)
-        return list(dict.fromkeys(sets))
+        products = accumulate((layer.weights() for layer in self.layers), np.matmul)
+        return neural.find_linked_bits(np.hstack([*products]))
 
     def sample(self, count: int, rng: Rng) -> Bits:
         """Run recombined Gibbs chains in the last RBM, and draw the layers below from above."""
@@ -125,7 +116,7 @@ class FittedDBM(Fitted):
         The weights between bits and upper units are the product of those of both layers.
         """
         upper = self.weights() @ self.rbm.weights()[self.length :].T
-        return list(dict.fromkeys([*find_linked_bits(self.weights()), *find_linked_bits(upper)]))
+        return neural.find_linked_bits(np.hstack([self.weights(), upper]))
 
     def sample(self, count: int, rng: Rng) -> Bits:
         """Run recombined Gibbs chains from the parents; they repeat if there are fewer."""
@@ -155,7 +146,7 @@ class DBM(NeuralModel):
         Steps, Meta(description="Gibbs steps that draw the upper units before an epoch")
     ] = 2
     persistent: Annotated[bool, Meta(description="chains continue from update to update")] = False
-    weight_cost: WeightCost = 0.0001
+    weight_cost: neural.WeightCost = 0.0001
     gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps of a sample")] = 10
 
     def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedDBM:
@@ -181,7 +172,7 @@ class DBM(NeuralModel):
         """Return the initial parameters: those of the last fit, or of two RBMs."""
         if self.warm_start and isinstance(previous, FittedDBM):
             check_length(previous.length, parents.shape[1], self.name)
-            return copy_arrays(previous.rbm.machine)
+            return neural.copy_arrays(previous.rbm.machine)
         stacked = DBN(layers=2, **self.list_settings()).fit(parents, rng, None)
         first, second = (layer.machine for layer in stacked.layers)
         # The middle layer has a bias in both RBMs.

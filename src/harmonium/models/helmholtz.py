@@ -15,26 +15,9 @@ from scipy.special import expit
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import jit_fast
+from harmonium.models import neural
 from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Matrix, Rng, check_length
-from harmonium.models.neural import (
-    ZERO,
-    Floats,
-    NeuralModel,
-    Part,
-    Rule,
-    WeightCost,
-    WeightSpread,
-    compute_log_odds,
-    copy_arrays,
-    draw,
-    draw_layer,
-    find_gaps,
-    find_linked_bits,
-    gather,
-    update_bias,
-    update_weights,
-    zeros_like,
-)
+from harmonium.models.neural import Floats, NeuralModel, Part, Rule
 from harmonium.seeds import draw_key
 
 
@@ -77,18 +60,18 @@ class FittedHelmholtz(Fitted):
 
     def linkage(self) -> list[tuple[int, ...]]:
         """Return for each hidden unit the bits that carry most of its squared weights."""
-        return find_linked_bits(self.weights())
+        return neural.find_linked_bits(self.weights())
 
     def sample(self, count: int, rng: Rng) -> Bits:
         """Generate rows from the top, then recognise and generate them again some times."""
         G, b, c, R, r = self.networks
         hidden = np.zeros((count, len(c)), np.float32)
-        draw(hidden, c, draw_key(rng), 0, 0)
-        rows = draw_layer(hidden, G, b, draw_key(rng))
+        neural.draw(hidden, c, draw_key(rng), 0, 0)
+        rows = neural.draw_layer(hidden, G, b, draw_key(rng))
         for _ in range(self.rounds):
             check_time()
-            hidden = draw_layer(rows, R, r, draw_key(rng))
-            rows = draw_layer(hidden, G, b, draw_key(rng))
+            hidden = neural.draw_layer(rows, R, r, draw_key(rng))
+            rows = neural.draw_layer(hidden, G, b, draw_key(rng))
         return rows.astype(np.uint8)
 
 
@@ -112,14 +95,11 @@ class Helmholtz(NeuralModel):
     name: ClassVar[str] = "helmholtz"
     kept: ClassVar[type | None] = FittedHelmholtz
 
-    weight_cost: WeightCost = 0.0001
-    weight_spread: WeightSpread = 0.1
+    weight_cost: neural.WeightCost = 0.0001
+    weight_spread: neural.WeightSpread = 0.1
     max_epochs: int = 20
     rounds: Annotated[
-        int,
-        Meta(
-            ge=0, le=1_000_000, description="times that a sample is recognised and generated again"
-        ),
+        int, Meta(ge=0, le=1_000_000, description="times a sample is recognised and drawn again")
     ] = 10
 
     def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedHelmholtz:
@@ -130,7 +110,7 @@ class Helmholtz(NeuralModel):
         downwards = np.ascontiguousarray(upwards.T)
         networks.R[:] *= upwards
         networks.G[:] *= downwards
-        last = zeros_like(networks)
+        last = neural.zeros_like(networks)
         rule = Rule(*map(np.float32, (self.rate, self.momentum, self.weight_cost)))
         key = draw_key(rng)
         for epoch in range(self.max_epochs):
@@ -143,12 +123,12 @@ class Helmholtz(NeuralModel):
         length = rows.shape[1]
         if self.warm_start and isinstance(previous, FittedHelmholtz):
             check_length(len(previous.networks.b), length, self.name)
-            return copy_arrays(previous.networks)
+            return neural.copy_arrays(previous.networks)
         hidden = self.count_hidden(length)
         down = rng.normal(0.0, self.weight_spread, (hidden, length)).astype(np.float32)
         up = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)
         prior, bias = np.zeros(hidden, np.float32), np.zeros(hidden, np.float32)
-        return Networks(down, compute_log_odds(rows), prior, up, bias)
+        return Networks(down, neural.compute_log_odds(rows), prior, up, bias)
 
 
 @jit_fast
@@ -160,7 +140,7 @@ def compute_slopes(
     The slopes of the inputs of Y go to `gaps`, those of W to `gradient`.
     """
     np.dot(X, W, gaps)
-    find_gaps(gaps, bias, Y)
+    neural.find_gaps(gaps, bias, Y)
     np.dot(X.T, gaps, gradient)
 
 
@@ -169,7 +149,7 @@ def _clear(X: Floats) -> None:
     """X ← 0."""
     for row in range(X.shape[0]):
         for unit in range(X.shape[1]):
-            X[row, unit] = ZERO
+            X[row, unit] = neural.ZERO
 
 
 @jit_fast
@@ -198,20 +178,20 @@ def train_batches(
         rows = (batch + 1) * count // part.batches - first
         V, H, D, E = all_V[:rows], all_H[:rows], gaps_V[:rows], gaps_H[:rows]
         # Wake: recognise the data, and learn to generate them.
-        gather(data, part.order, first, V)
+        neural.gather(data, part.order, first, V)
         np.dot(V, R, H)
-        draw(H, r, key, stream, first)
+        neural.draw(H, r, key, stream, first)
         compute_slopes(H, V, G, b, D, slopes_G)
         _clear(E)
-        find_gaps(E, c, H)
-        update_weights(G, last.G, slopes_G, downwards, rows, rule)
-        update_bias(b, last.b, D, rule)
-        update_bias(c, last.c, E, rule)
+        neural.find_gaps(E, c, H)
+        neural.update_weights(G, last.G, slopes_G, downwards, rows, rule)
+        neural.update_bias(b, last.b, D, rule)
+        neural.update_bias(c, last.c, E, rule)
         # Sleep: generate rows, and learn to recognise them.
         _clear(H)
-        draw(H, c, key, stream + 1, first)
+        neural.draw(H, c, key, stream + 1, first)
         np.dot(H, G, V)
-        draw(V, b, key, stream + 2, first)
+        neural.draw(V, b, key, stream + 2, first)
         compute_slopes(V, H, R, r, E, slopes_R)
-        update_weights(R, last.R, slopes_R, upwards, rows, rule)
-        update_bias(r, last.r, E, rule)
+        neural.update_weights(R, last.R, slopes_R, upwards, rows, rule)
+        neural.update_bias(r, last.r, E, rule)

@@ -196,35 +196,20 @@ def compute_gamma(
 ) -> float:
     """Return γ of the paper: the share of the error's decrease that falls into the last quarter.
 
-    Parameters
-    ----------
-    errors : sequence of float
-        Reconstruction errors at equal distances, from before the first epoch until now.
-    how : str
-        "points" compares the error at three quarters of the epochs with the last one, as the paper
-        does. "means" compares the mean errors of the last two quarters, which is less noisy. Of an
-        error that falls at a constant rate, these differ by as much as the ends of one quarter do.
-    first_decrease : float
-        While the relative decrease is not above it, γ is 1: nothing is learned yet.
-
-    Examples
-    --------
-    >>> from harmonium.models.neural import compute_gamma
-    >>> round(compute_gamma([1.0, 0.8, 0.7, 0.6, 0.5], "points"), 3)  # 0.1 of 0.5
-    0.2
-    >>> errors = [1.0, 0.9, 0.8, 0.7, 0.7, 0.5, 0.5, 0.4, 0.4]
-    >>> round(compute_gamma(errors, "means"), 3)  # 0.1 of 0.6
-    0.167
+    The errors are at equal distances, from before the first epoch until now. "points" compares the
+    error at three quarters of the epochs with the last one, as the paper does. "means" compares the
+    mean errors of the last two quarters, which is less noisy. Of an error that falls at a constant
+    rate, these differ by as much as the ends of one quarter do. While the relative decrease is not
+    above `first_decrease`, γ is 1: nothing is learned yet.
     """
     if how == "points":
         earlier, last = errors[int(0.75 * (len(errors) - 1))], errors[-1]
     else:
         quarter = max(1, (len(errors) - 1) // 4)
         earlier, last = fmean(errors[-2 * quarter : -quarter]), fmean(errors[-quarter:])
-    first = errors[0]
-    if last >= first * (1 - first_decrease):
+    if last >= errors[0] * (1 - first_decrease):
         return 1.0
-    return (earlier - last) / (first - last)
+    return (earlier - last) / (errors[0] - last)
 
 
 def is_below(gamma: float, limit: float) -> bool:

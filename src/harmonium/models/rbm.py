@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
 from harmonium.jit import jit_fast
+from harmonium.models import neural
 from harmonium.models.base import (
     DOUBLED_ODDS,
     Fitted,
@@ -25,11 +26,6 @@ from harmonium.models.base import (
     Steps,
 )
 from harmonium.models.neural import (
-    BLOCK,
-    CONTEXTS,
-    ONE,
-    ZERO,
-    FittedMachine,
     Floats,
     Machine,
     NeuralModel,
@@ -37,21 +33,12 @@ from harmonium.models.neural import (
     Share,
     WeightCost,
     WeightSpread,
-    activate,
-    compute_gamma,
-    copy,
-    draw,
-    draw_layer,
-    gather,
-    is_below,
-    split_rows,
-    zeros_like,
 )
 from harmonium.seeds import draw_key
 
 
 @dataclass(frozen=True)
-class FittedRBM(FittedMachine):
+class FittedRBM(neural.FittedMachine):
     """A trained RBM, and the parents at which its chains start."""
 
     gibbs_steps: int
@@ -74,10 +61,9 @@ class FittedRBM(FittedMachine):
         those of a parent; the result is the mean over some parents.
         """
         weights, _, biases = (part.astype(np.float64) for part in self.machine)
-        parents = self.parents[:CONTEXTS].astype(np.float64)
-        inputs = (parents @ weights + biases).clip(
-            -100.0, 100.0
-        )  # so that products of e^a do not overflow
+        parents = self.parents[: neural.CONTEXTS].astype(np.float64)
+        # Products of e^a must not overflow.
+        inputs = (parents @ weights + biases).clip(-100.0, 100.0)
         weights = weights.clip(-50.0, 50.0)
         ratios = np.zeros((len(weights), len(weights)))
         for unit in range(weights.shape[1]):
@@ -132,9 +118,7 @@ class RBM(NeuralModel):
     centered: Annotated[bool, Meta(description="centred gradients")] = True
     positive: Annotated[
         Literal["samples", "probabilities"],
-        Meta(
-            description="hidden units in the positive phase: drawn (paper) or their probabilities"
-        ),
+        Meta(description="hidden units in the positive phase: drawn (paper) or probabilities"),
     ] = "samples"
     # The update
     bias_rate: Annotated[float, Meta(ge=0, description="learning rate of the biases")] = 0.5
@@ -204,7 +188,7 @@ class RBM(NeuralModel):
         After each epoch `renew` may change the rows.
         """
         machine.W[:] *= connected
-        last = zeros_like(machine)
+        last = neural.zeros_like(machine)
         chains = seen[: self.batch].copy() if self.persistent else seen[:0]
         key = draw_key(rng)
         control = Control(self)
@@ -296,7 +280,7 @@ class Control:
         self.errors.append(error)
         if epoch == 0:
             return
-        gamma = compute_gamma(self.errors, rbm.gamma, rbm.first_decrease)
+        gamma = neural.compute_gamma(self.errors, rbm.gamma, rbm.first_decrease)
         self.apply(gamma)
         self.facts |= {"error": error, "decrease": gamma}
         if rbm.stop_gap and len(unseen):
@@ -314,11 +298,11 @@ class Control:
         rbm, before = self.rbm, (self.momentum, self.rate)
         if rbm.gamma == "means" and len(self.errors) <= 2 * self.changed:
             return
-        if is_below(gamma, rbm.momentum_below):
+        if neural.is_below(gamma, rbm.momentum_below):
             self.momentum = rbm.final_momentum
-        if is_below(gamma, rbm.halve_below):
+        if neural.is_below(gamma, rbm.halve_below):
             self.rate = 0.5
-        self.stop = is_below(gamma, rbm.stop_below)
+        self.stop = neural.is_below(gamma, rbm.stop_below)
         if (self.momentum, self.rate) != before:
             self.changed = len(self.errors)
             self.stop &= rbm.gamma == "points"
@@ -378,31 +362,31 @@ def train_batches(
         V, model_V = both_V[:rows], both_V[rows : 2 * rows]
         H, model_H = both_H[:rows], both_H[rows : 2 * rows]
         sample = samples[:rows]
-        gather(data, order, first, V)
+        neural.gather(data, order, first, V)
         # Lines 2 to 4: H given V.
         np.dot(V, W, H)
-        copy(H, sample)
-        draw(sample, c, key, stream, first)
+        neural.copy(H, sample)
+        neural.draw(sample, c, key, stream, first)
         if rule.sampled:
-            copy(sample, H)
+            neural.copy(sample, H)
         else:
-            activate(H, c, ONE)
+            neural.activate(H, c, neural.ONE)
         # Lines 5 and 6: the reconstruction of V given H, and the probabilities of H given that.
         if persistent:
             np.dot(chains[:rows], W, model_H)
         for step in range(rule.steps):
             if step > 0 or persistent:
-                copy(model_H, sample)
-                draw(sample, c, key, stream + 2 * step + 1, first)
+                neural.copy(model_H, sample)
+                neural.draw(sample, c, key, stream + 2 * step + 1, first)
             np.dot(sample, W.T, model_V)
-            draw(model_V, b, key, stream + 2 * step + 2, first)
+            neural.draw(model_V, b, key, stream + 2 * step + 2, first)
             np.dot(model_V, W, model_H)
         # Lines 7 to 9. With a changed sign one product gives positive and negative gradient.
-        activate(model_H, c, -ONE)
+        neural.activate(model_H, c, -neural.ONE)
         np.dot(both_V[: 2 * rows].T, both_H[: 2 * rows], gradient)
         _update(gradient, V, model_V, H, model_H, machine, last, connected, rule)
         if persistent:
-            copy(model_V, chains[:rows])
+            neural.copy(model_V, chains[:rows])
 
 
 @jit_fast
@@ -458,7 +442,7 @@ def _update(
 @jit_fast
 def _update_bias(bias: Floats, last: Floats, gap: Floats, mean: Floats, rule: Rule) -> None:
     """Bias ← bias + step, along the gap; the mean becomes 0 unless gradients are centred."""
-    used = ONE if rule.centered else ZERO
+    used = neural.ONE if rule.centered else neural.ZERO
     for unit in range(len(bias)):
         mean[unit] *= used
         last[unit] = rule.bias_rate * gap[unit] + rule.bias_momentum * last[unit]
@@ -467,17 +451,17 @@ def _update_bias(bias: Floats, last: Floats, gap: Floats, mean: Floats, rule: Ru
 
 def draw_hidden(V: Floats, machine: Machine, key: np.uint64) -> Floats:
     """Draw H given V."""
-    return draw_layer(V, machine.W, machine.c, key)
+    return neural.draw_layer(V, machine.W, machine.c, key)
 
 
 def draw_visible(H: Floats, machine: Machine, key: np.uint64) -> Floats:
     """Draw V given H."""
-    return draw_layer(H, machine.W.T, machine.b, key)
+    return neural.draw_layer(H, machine.W.T, machine.b, key)
 
 
 def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64) -> None:
     """Run `steps` full Gibbs steps, V → H → V, on each row of V in place."""
-    for first, block in split_rows(V):
+    for first, block in neural.split_rows(V):
         _gibbs(block, machine, steps, key, first)
 
 
@@ -488,9 +472,9 @@ def _gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, first: int) 
     H = np.empty((len(V), W.shape[1]), np.float32)
     for step in range(steps):
         np.dot(V, W, H)
-        draw(H, c, key, 2 * step, first)
+        neural.draw(H, c, key, 2 * step, first)
         np.dot(H, W.T, V)
-        draw(V, b, key, 2 * step + 1, first)
+        neural.draw(V, b, key, 2 * step + 1, first)
 
 
 @jit_fast
@@ -500,24 +484,24 @@ def reconstruction_error(V: Floats, machine: Machine, sampled: bool, key: np.uin
     It uses probabilities, or with `sampled` draws, as described in the text of the paper.
     """
     W, b, c = machine
-    H = np.empty((BLOCK, W.shape[1]), np.float32)
-    R = np.empty((BLOCK, W.shape[0]), np.float32)
+    H = np.empty((neural.BLOCK, W.shape[1]), np.float32)
+    R = np.empty((neural.BLOCK, W.shape[0]), np.float32)
     total = 0.0
     streams = np.arange(2)  # not literals, for which Numba would compile `draw` again
-    for first in range(0, len(V), BLOCK):
-        block = V[first : first + BLOCK]
+    for first in range(0, len(V), neural.BLOCK):
+        block = V[first : first + neural.BLOCK]
         hidden, again = H[: len(block)], R[: len(block)]
         np.dot(block, W, hidden)
         if sampled:
-            draw(hidden, c, key, streams[0], first)
+            neural.draw(hidden, c, key, streams[0], first)
         else:
-            activate(hidden, c, ONE)
+            neural.activate(hidden, c, neural.ONE)
         np.dot(hidden, W.T, again)
         if sampled:
-            draw(again, b, key, streams[1], first)
+            neural.draw(again, b, key, streams[1], first)
         else:
-            activate(again, b, ONE)
-        error = ZERO
+            neural.activate(again, b, neural.ONE)
+        error = neural.ZERO
         for row in range(block.shape[0]):
             for unit in range(block.shape[1]):
                 error += abs(block[row, unit] - again[row, unit])
