@@ -191,7 +191,7 @@ class RBM(NeuralModel):
         last = neural.zeros_like(machine)
         chains = seen[: self.batch].copy() if self.persistent else seen[:0]
         key = draw_key(rng)
-        control = Control(self)
+        control = Control(self, self.momentum)
         control.watch(0, machine, seen, unseen, key)
         for epoch in range(1, self.max_epochs + 1):
             rule = self._rule(control)
@@ -256,16 +256,13 @@ class Control:
     """Parameter control of the paper: γ sets rates, momentum and the end of training."""
 
     rbm: RBM
+    momentum: float
     rate: float = 1.0
-    momentum: float = field(init=False)
     stop: bool = False
     facts: dict[str, float] = field(default_factory=dict)
     errors: list[float] = field(default_factory=list)
     changed: int = 0
     """Number of errors before the last change of rates or momentum."""
-
-    def __post_init__(self) -> None:
-        self.momentum = self.rbm.momentum
 
     def watch(
         self, epoch: int, machine: Machine, seen: Floats, unseen: Floats, key: np.uint64
