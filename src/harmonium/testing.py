@@ -152,16 +152,8 @@ def check_offers(model: Model) -> None:
 
 
 MODEL_CHECKS: Final[tuple[Callable[[Model], None], ...]] = (
-    check_samples,
-    check_tiny_parents,
-    check_parents,
-    check_randomness,
-    check_previous,
-    check_kept,
-    check_text,
-    check_offers,
-    check_convergence,
-    check_frequencies,
+    *(check_samples, check_tiny_parents, check_parents, check_randomness, check_previous),
+    *(check_kept, check_text, check_offers, check_convergence, check_frequencies),
 )
 """All checks, each a function of a model, for test suites that run them one by one."""
 
@@ -204,15 +196,10 @@ def _check_interactions(model: Model, interactions: Interactions | None, length:
 
 def _check_linkage(model: Model, linkage: list[tuple[int, ...]] | None, length: int) -> None:
     for bits in linkage or []:
-        _require(
-            isinstance(bits, tuple)
-            and len(bits) >= 2
-            and all(type(bit) is int and 0 <= bit < length for bit in bits)
-            and list(bits) == sorted(set(bits)),
-            model,
-            f"linkage has {bits!r}; expected a tuple of two or more bits, as sorted integers"
-            f" below {length}",
-        )
+        known = all(type(bit) is int and 0 <= bit < length for bit in bits)
+        formed = isinstance(bits, tuple) and known and list(bits) == sorted(set(bits))
+        expected = f"a tuple of two or more bits, as sorted integers below {length}"
+        _require(formed and len(bits) > 1, model, f"linkage has {bits!r}; expected {expected}")
     once = linkage is None or len(set(linkage)) == len(linkage)
     _require(once, model, "linkage has the same bits twice")
 

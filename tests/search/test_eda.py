@@ -101,9 +101,7 @@ def test_wrong_settings_are_refused(text: str, message: str) -> None:
 
 
 def test_more_best_rows_than_the_population_has_are_refused() -> None:
-    with pytest.raises(
-        SpecError, match=r"^incremental: best is 11; expected at most popula"
-    ):
+    with pytest.raises(SpecError, match=r"^incremental: best is 11; expected at most popula"):
         Incremental(PBIL(), population=10, best=11)
 
 
