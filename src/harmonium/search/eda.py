@@ -436,7 +436,6 @@ class InterleavedSearch(Search):
 
     State = InterleavedState
     state: InterleavedState
-
     algorithm: EDA
 
     def __init__(self, eda: EDA, space: Space | int, seed: int) -> None:
