@@ -111,14 +111,24 @@ def build(rows: Bits) -> Indices:
     """
     n = rows.shape[1]
     gains = len(rows) * mutual_information(count_pairs(rows)) - np.log2(len(rows) + 1)
-    states = np.ascontiguousarray(rows.T, np.uint32)
-    entropies = np.array([_sum_entropy(one, one, 0, np.empty(2, np.int64)) for one in states])
-    partition = Partition(states, np.ones(n, np.int64), entropies, gains, np.arange(n))
+    partition = _start(rows, gains)
     for _ in range(n - 1):
         check_time()
         if not _merge_best(partition):
             break
     return partition.merged
+
+
+@jit
+def _start(rows: Bits, gains: Matrix) -> Partition:
+    """Return the partition in which every bit is a block."""
+    n = rows.shape[1]
+    states = np.ascontiguousarray(rows.T).astype(np.uint32)
+    scratch = np.zeros(2, np.int64)
+    entropies = np.empty(n)
+    for bit in range(n):
+        entropies[bit] = _sum_entropy(states[bit], states[bit], 0, scratch)
+    return Partition(states, np.ones(n, np.int64), entropies, gains, np.arange(n))
 
 
 @jit
