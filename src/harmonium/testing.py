@@ -1,10 +1,9 @@
 """Checks for custom models: what every model promises to the algorithms that use it."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harmonium.arrays import Bits, check_bits
 from harmonium.models import (
@@ -76,7 +75,7 @@ def check_parents(model: Model) -> None:
     """Check that fitting and sampling leave the parents as they are."""
     parents = _make_parents()
     model.fit(parents, _rng(7)).sample(40, _rng(8))
-    _require(_equal(parents, _make_parents()), model, "fitting has changed the parents")
+    _require(np.array_equal(parents, _make_parents()), model, "fitting has changed the parents")
 
 
 def check_randomness(model: Model) -> None:
@@ -85,8 +84,8 @@ def check_randomness(model: Model) -> None:
     sample = model.fit(parents, _rng(4)).sample(50, _rng(5))
     same = model.fit(parents, _rng(4)).sample(50, _rng(5))
     other = model.fit(parents, _rng(4)).sample(50, _rng(6))
-    _require(_equal(same, sample), model, "the same generators give another sample")
-    _require(not _equal(other, sample), model, "another generator gives the same sample")
+    _require(np.array_equal(same, sample), model, "the same generators give another sample")
+    _require(not np.array_equal(other, sample), model, "another generator gives the same sample")
 
 
 def check_previous(model: Model) -> None:
@@ -95,7 +94,7 @@ def check_previous(model: Model) -> None:
     first = model.fit(parents, _rng(7))
     sample = first.sample(40, _rng(8))
     model.fit(parents, _rng(9), first).sample(40, _rng(10))
-    same = _equal(first.sample(40, _rng(8)), sample)
+    same = np.array_equal(first.sample(40, _rng(8)), sample)
     _require(same, model, "the next fit has changed the previous one")
 
 
@@ -107,7 +106,7 @@ def check_kept(model: Model) -> None:
     sample = model.fit(children, _rng(8), first).sample(40, _rng(9))
     again = model.fit(children, _rng(8), loaded).sample(40, _rng(9))
     problem = "a checkpoint loses what `fit` uses of `previous`; set `kept` to the type of the fits"
-    _require(_equal(again, sample), model, problem)
+    _require(np.array_equal(again, sample), model, problem)
 
 
 def check_text(model: Model) -> None:
@@ -153,16 +152,8 @@ def check_offers(model: Model) -> None:
 
 
 MODEL_CHECKS: Final[tuple[Callable[[Model], None], ...]] = (
-    check_samples,
-    check_tiny_parents,
-    check_parents,
-    check_randomness,
-    check_previous,
-    check_kept,
-    check_text,
-    check_offers,
-    check_convergence,
-    check_frequencies,
+    *(check_samples, check_tiny_parents, check_parents, check_randomness, check_previous),
+    *(check_kept, check_text, check_offers, check_convergence, check_frequencies),
 )
 """All checks, each a function of a model, for test suites that run them one by one."""
 
@@ -198,22 +189,17 @@ def _check_interactions(model: Model, interactions: Interactions | None, length:
     _require(known, model, f"strengths are not finite numbers of shape ({length}, {length})")
     _require((strengths >= 0).all(), model, "a strength is below 0")
     _require(not strengths.diagonal().any(), model, "a bit interacts with itself")
-    symmetric = interactions.directed or _equal(strengths, strengths.T)
+    symmetric = interactions.directed or np.array_equal(strengths, strengths.T)
     _require(symmetric, model, "strengths are not symmetric, and `directed` is not set")
     _require(interactions.threshold > 0, model, "the threshold of interactions is not above 0")
 
 
 def _check_linkage(model: Model, linkage: list[tuple[int, ...]] | None, length: int) -> None:
     for bits in linkage or []:
-        _require(
-            isinstance(bits, tuple)
-            and len(bits) >= 2
-            and all(type(bit) is int and 0 <= bit < length for bit in bits)
-            and list(bits) == sorted(set(bits)),
-            model,
-            f"linkage has {bits!r}; expected a tuple of two or more bits, as sorted integers"
-            f" below {length}",
-        )
+        known = all(type(bit) is int and 0 <= bit < length for bit in bits)
+        formed = isinstance(bits, tuple) and known and list(bits) == sorted(set(bits))
+        expected = f"a tuple of two or more bits, as sorted integers below {length}"
+        _require(formed and len(bits) > 1, model, f"linkage has {bits!r}; expected {expected}")
     once = linkage is None or len(set(linkage)) == len(linkage)
     _require(once, model, "linkage has the same bits twice")
 
@@ -243,10 +229,6 @@ def _draw_rows(count: int, length: int, seed: int) -> Bits:
 
 def _rng(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
-
-
-def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    return bool(np.array_equal(one, other))
 
 
 def _require(kept: object, model: Model, message: str) -> None:

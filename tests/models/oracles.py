@@ -32,15 +32,15 @@ def draw_units(inputs: Floats, bias: Floats, stream: int, first: int) -> Floats:
     return values
 
 
-def finite_differences(value: Callable[[], float], part: Matrix) -> Matrix:
+def finite_differences(value: Callable[[], float], part: Matrix, step: float = 1e-5) -> Matrix:
     """Return the slope of a value by each number in `part`, which it depends on."""
     slope = np.empty_like(part)
     for place in np.ndindex(part.shape):
         kept = part[place]
-        part[place] = kept + 1e-5
+        part[place] = kept + step
         above = value()
-        part[place] = kept - 1e-5
-        slope[place] = (above - value()) / 2e-5
+        part[place] = kept - step
+        slope[place] = (above - value()) / (2 * step)
         part[place] = kept
     return slope
 

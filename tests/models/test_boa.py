@@ -11,9 +11,8 @@ import pytest
 from harmonium.arrays import Bits
 from harmonium.models import BOA
 from harmonium.models import boa as kernels
-from harmonium.models.base import Indices
 from harmonium.models.boa import FittedBOA
-from tests.models.oracles import KEY, rng
+from tests.models.oracles import rng
 from tests.rows import random_rows
 
 
@@ -55,12 +54,11 @@ def plain_greedy(
         parents[best[2]].append(best[3])
 
 
-def edges(built: tuple[Indices, Indices, kernels.States]) -> set[tuple[int, int]]:
-    parents, known, _ = built
+def edges(built: kernels.Network) -> set[tuple[int, int]]:
     return {
         (int(parent), child)
-        for child, count in enumerate(known)
-        for parent in parents[child, :count]
+        for child, count in enumerate(built.known)
+        for parent in built.parents[child, :count]
     }
 
 
@@ -101,19 +99,15 @@ def test_tables_hold_the_frequencies_and_the_marginal_for_what_was_never_seen() 
 
 def test_samples_match_the_tables() -> None:
     """Every cell of every table at five standard deviations: false alarms under 1 in 10,000."""
-    rows = noisy_blocks(3000, 12, 4, seed=4)
-    parents, known, states = kernels.build(rows, 4)
-    table, first = kernels.tabulate_conditionals(states, known)
-    order = kernels.sort_children(parents, known)
-    places = np.argsort(order)
-    assert all(places[parent] < places[child] for parent, child in edges((parents, known, states)))
-    drawn = kernels.sample_network(200_000, parents, known, order, table, first, KEY)
-    for child in range(12):
-        weights = 2 ** np.arange(known[child])
-        configuration = drawn[:, parents[child, : known[child]]] @ weights
-        for cell in range(1 << known[child]):
+    network = BOA(max_parents=4).fit(noisy_blocks(3000, 12, 4, seed=4), rng())
+    places = np.argsort(network.order)
+    assert all(places[parent] < places[child] for parent, child in network.edges)
+    drawn = network.sample(200_000, rng(2))
+    for child, known in enumerate(network.counts):
+        configuration = drawn[:, network.sources[child, :known]] @ (1 << np.arange(known))
+        for cell in range(1 << known):
             mine = drawn[configuration == cell, child]
-            p = float(table[first[child] + cell])
+            p = float(network.table[network.first[child] + cell])
             if len(mine):
                 spread = np.sqrt(p * (1 - p) / len(mine)) + 1e-6  # 24-bit draws
                 assert mine.mean() == pytest.approx(p, abs=5 * spread)
@@ -145,13 +139,7 @@ def test_the_network_as_a_graph_has_the_edges_and_the_probabilities(fitted: Fitt
     parents, probabilities = (network.nodes[child][name] for name in ("parents", "probabilities"))
     assert sorted(network.predecessors(child)) == sorted(parents)
     assert len(probabilities) == 2 ** len(parents) == 8
-    # Parent t is bit t of the configuration; all of 0, 1, 2 and 3 are its family.
-    rows = fitted.sample(20_000, rng(2))
-    where = rows[:, parents].astype(int) @ (1 << np.arange(3))
-    for configuration, probability in enumerate(probabilities):
-        drawn = rows[where == configuration, child]
-        if len(drawn) > 200:  # five standard deviations: one false alarm in 200,000
-            assert abs(drawn.mean() - probability) <= 5 * (0.25 / len(drawn)) ** 0.5
+    assert probabilities.tolist() == fitted.table[slice(*fitted.first[child : child + 2])].tolist()
 
 
 def test_without_networkx_there_is_one_line(

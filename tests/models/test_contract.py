@@ -21,7 +21,10 @@ def test_contract(check: Callable[[Model], None], model: Model) -> None:
     check(model)
 
 
-LONG = [hm.RBM(), hm.PaperRBM(max_epochs=5), hm.BOA(), hm.DBN(), hm.DBM(), hm.DAE(), hm.Helmholtz()]
+LONG = [
+    *(hm.RBM(), hm.PaperRBM(max_epochs=5), hm.DBN(), hm.DBM(), hm.DAE(), hm.Helmholtz()),
+    *(hm.BOA(), hm.HBOA(price=0.0)),
+]
 
 
 @pytest.mark.parametrize("model", LONG, ids=str)
@@ -33,6 +36,7 @@ def test_the_time_is_checked_between_the_steps_of_a_fit(
     # However small the steps are, the result is the same.
     monkeypatch.setattr("harmonium.models.neural._STEP_PRODUCTS", 1)
     monkeypatch.setattr("harmonium.models.boa._STEP_COUNTS", 1)
+    monkeypatch.setattr("harmonium.models.hboa._STEP_COUNTS", 1)
 
     def fit(limit: int) -> tuple[Fitted, int]:
         """Let the time be up at so many checks; return the fit and the checks."""

@@ -7,8 +7,8 @@ from scipy.special import expit
 from harmonium.models import DAE
 from harmonium.models import dae as kernels
 from harmonium.models.base import Matrix
-from harmonium.models.dae import MIN_EPOCHS, FittedDAE, Rule
-from harmonium.models.neural import CONTEXTS, Floats, Machine, Part
+from harmonium.models.dae import MIN_EPOCHS, FittedDAE
+from harmonium.models.neural import CONTEXTS, Floats, Machine, Part, Rule
 from tests.models.oracles import (
     KEY,
     assert_drawn_from,
@@ -68,8 +68,8 @@ def test_an_epoch_follows_the_gradient_batch_by_batch() -> None:
         db = 0.3 * slopes[1] / len(rows) + 0.5 * db
         dc = 0.3 * slopes[2] / len(rows) + 0.5 * dc
         W, b, c = W + dW, b + db, c + dc
-    rule = Rule(np.float32(0), np.float32(0.3), np.float32(0.5), np.float32(0.01))
-    kernels.train_batches(Part(order, 3, 0, 3, KEY, 0), data, machine, last, connected, rule)
+    rule, part = Rule(*map(np.float32, (0.3, 0.5, 0.01))), Part(order, 3, 0, 3, KEY, 0)
+    kernels.train_batches(part, data, machine, last, connected, np.float32(0), rule)
     for trained, expected in zip(machine, (W, b, c), strict=True):
         np.testing.assert_allclose(trained, expected, atol=1e-5)
 

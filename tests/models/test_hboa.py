@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harmonium.arrays import Bits
-from harmonium.clock import TimeUp, deadline, now
 from harmonium.models import hboa as kernels
-from tests.models.oracles import KEY, assert_drawn_from
+from tests.models.oracles import assert_drawn_from, rng
 from tests.rows import random_rows
 
 Members = list[int]
@@ -113,22 +112,6 @@ def test_ones_are_counted_without_overflow(count: int, length: int) -> None:
     assert not counted[length:].any()
 
 
-def test_room_is_made_for_any_number_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = make_nested(300, seed=5)
-    whole, order = kernels.build(rows, price=0.0)
-    monkeypatch.setattr(kernels, "_STEP_SPLITS", 1)
-    stepwise, same_order = kernels.build(rows, price=0.0)
-    assert len(whole.below) > 2 * 6 + 4  # more than the nodes that there is room for at first
-    for one, other in zip(whole, stepwise, strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(order, same_order)
-
-
-def test_growth_ends_when_the_time_is_up() -> None:
-    with deadline(now()), pytest.raises(TimeUp):
-        kernels.build(make_nested(300, seed=6), 0.0)
-
-
 def test_samples_follow_the_trees() -> None:
     rows = make_nested(500, seed=7)[:, :4]
     trees, order = kernels.build(rows, price=0.0)
@@ -141,5 +124,5 @@ def test_samples_follow_the_trees() -> None:
                 node = trees.below[node] + row[trees.bit[node]]
             one = trees.probability[node]
             expected[number] *= one if row[child] else 1 - one
-    drawn = kernels.sample_trees(40_000, trees, order, KEY)
+    drawn = kernels.FittedHBOA(trees, order).sample(40_000, rng())
     assert_drawn_from(drawn[:, ::-1], expected)

@@ -1,5 +1,6 @@
 """The Helmholtz machine, against finite differences and enumeration."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from harmonium.models import helmholtz as kernels
-from harmonium.models.base import Matrix
-from harmonium.models.helmholtz import FittedHelmholtz, Networks, Rule, Scratch
-from harmonium.models.neural import Floats, Part
+from harmonium.models.helmholtz import FittedHelmholtz, Networks
+from harmonium.models.neural import Floats, Part, Rule, find_gaps
 from tests.models.oracles import (
     KEY,
     assert_drawn_from,
@@ -28,35 +28,28 @@ def make_networks(n: int, m: int, seed: int, spread: float = 1.0) -> Networks:
     return Networks(*random_arrays(*shapes, seed=seed, spread=spread))
 
 
-def log_bernoulli(bits: Floats, inputs: Matrix) -> float:
-    p = expit(inputs)
-    return float((bits * np.log(p) + (1 - bits) * np.log(1 - p)).sum())
+@pytest.mark.parametrize(("n", "m"), [(5, 3), (3, 5)])
+def test_slopes_are_those_of_the_likelihood(n: int, m: int) -> None:
+    """Of units given others, as in both phases, and of units that depend on none."""
+    weights, bias = random_arrays((n, m), (m,), seed=1)
+    X, Y = (random_rows(8, width, seed=2).astype(np.float32) for width in (n, m))
+    gaps, gradient = random_arrays((8, m), (n, m), seed=3)
+    W, c = weights.astype(np.float64), bias.astype(np.float64)
+    kernels.compute_slopes(X, Y, weights, bias, gaps, gradient)
+    alone = np.zeros_like(gaps)
+    find_gaps(alone, bias, Y)
 
+    def log_likelihood(inputs: Floats) -> float:
+        p = expit(inputs @ W + c)
+        return float((Y * np.log(p) + (1 - Y) * np.log(1 - p)).sum())
 
-@pytest.mark.parametrize("phase", ["wake", "sleep"])
-def test_gradients_are_those_of_the_likelihoods(phase: str) -> None:
-    """Wake: of the generative network; sleep: of the recognition network."""
-    networks = make_networks(5, 3, seed=1)
-    V, H = (random_rows(8, width, seed=2).astype(np.float32) for width in (5, 3))
-    scratch = Scratch(*random_arrays((8, 5), (8, 3), (3, 5), (5, 3), seed=3))
-    G, b, c, R, r = (part.astype(np.float64) for part in networks)
-
-    def generative() -> float:
-        return log_bernoulli(V, H @ G + b) + log_bernoulli(H, np.tile(c, (8, 1)))
-
-    def recognition() -> float:
-        return log_bernoulli(H, V @ R + r)
-
-    if phase == "wake":
-        kernels.compute_wake_slopes(V, H, networks, scratch)
-        slopes = [scratch.G, scratch.visible.sum(axis=0), scratch.hidden.sum(axis=0)]
-        expected = [finite_differences(generative, part) for part in (G, b, c)]
-    else:
-        kernels.compute_sleep_slopes(V, H, networks, scratch)
-        slopes = [scratch.R, scratch.hidden.sum(axis=0)]
-        expected = [finite_differences(recognition, part) for part in (R, r)]
-    for slope, difference in zip(slopes, expected, strict=True):
-        np.testing.assert_allclose(slope, difference, atol=1e-5, rtol=1e-4)
+    for slope, part, inputs in (
+        (gradient, W, X),
+        (gaps.sum(axis=0), c, X),
+        (alone.sum(axis=0), c, np.zeros_like(X)),
+    ):
+        expected = finite_differences(partial(log_likelihood, inputs), part)
+        np.testing.assert_allclose(slope, expected, atol=1e-5, rtol=1e-4)
 
 
 def test_an_epoch_is_wake_and_sleep_batch_by_batch() -> None:
@@ -85,7 +78,7 @@ def test_an_epoch_is_wake_and_sleep_batch_by_batch() -> None:
         V = draw_units(H @ G, b, 6, first)
         gap = H - expit(V @ R + r)
         R, r = move("R", R, V.T @ gap / rows, 0.01), move("r", r, gap.mean(axis=0))
-    rule = Rule(np.float32(0.3), np.float32(0.5), np.float32(0.01))
+    rule = Rule(*map(np.float32, (0.3, 0.5, 0.01)))
     part, downwards = Part(order, 3, 0, 3, KEY, 1), np.ascontiguousarray(connected.T)
     kernels.train_batches(part, data, networks, last, connected, downwards, rule)
     for trained, expected in zip(networks, (G, b, c, R, r), strict=True):

@@ -11,7 +11,7 @@ from scipy.special import expit
 from harmonium import DAE, DBM, DBN, RBM, UMDA, Helmholtz, Model, PaperRBM, Tree
 from harmonium.arrays import Bits
 from harmonium.models import MODELS, Fitted, neural
-from harmonium.models.neural import activate, draw, split_work
+from harmonium.models.neural import activate, draw
 from tests.models.oracles import KEY, rng
 from tests.rows import random_rows
 
@@ -38,11 +38,19 @@ def test_draws_have_the_probabilities_of_the_sigmoid() -> None:
     assert (np.abs(X.mean(axis=0, dtype=np.float64) - wanted) < allowed).all()
 
 
-def test_work_is_split_into_parts_of_about_equal_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [(5, [(0, 4), (4, 8), (8, 10)]), (1000, [(n, n + 1) for n in range(10)])],
+)
+def test_an_epoch_is_split_into_parts_of_about_equal_cost(
+    monkeypatch: pytest.MonkeyPatch, weights: int, expected: list[tuple[int, int]]
+) -> None:
+    """Ten batches of five rows; a part costs 100 products of a row and a weight at most."""
     monkeypatch.setattr(neural, "_STEP_PRODUCTS", 100)
-    assert list(split_work(10, 25)) == [(0, 4), (4, 8), (8, 10)]
-    assert list(split_work(3, 1000)) == [(0, 1), (1, 2), (2, 3)]
-    assert list(split_work(10, 25, multiple=3)) == [(0, 3), (3, 6), (6, 9), (9, 10)]
+    parts = list(DAE(batch=5).split_epoch(3, 47, weights, KEY, rng()))
+    assert [(part.begin, part.end) for part in parts] == expected
+    assert {(part.batches, part.epoch) for part in parts} == {(10, 3)}
+    assert sorted(parts[0].order.tolist()) == list(range(47))
 
 
 def make_blocks(count: int, seed: int) -> Bits:

@@ -102,7 +102,7 @@ def test_a_change_of_rates_must_be_able_to_show_before_training_stops(
     gamma: Any, stopped: int
 ) -> None:
     """The fifth error changes the rates; two quarters behind it there are after the tenth."""
-    control = Control(PaperRBM(gamma=gamma))
+    control = Control(PaperRBM(gamma=gamma), 0.5)
     errors = [1.0, 0.9, 0.8, 0.7, 0.7, *[0.7] * 20]
     for count in range(5, len(errors)):
         control.errors = errors[:count]

@@ -76,46 +76,40 @@ def count_rows(rows: Bits) -> Counter[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("text", "message"),
     [
-        (lambda: EDA("umda", 9), "eda: population is 9; expected an even number"),
+        ("umda,population=9", "population is 9; expected an even number"),
+        ("umda,population=20,tournament=11", "tournament is 11; expected at most half the popula"),
+        ("umda,pairing=friends", "pairing is 'friends'; expected one of any, parent-offspring"),
         (
-            lambda: EDA("umda", 20, tournament=11),
-            "eda: tournament is 11; expected at most half the population",
+            "umda,pairing=parent-offspring,replacement=rtr",
+            "replacement is 'rtr'; expected keep-parents with pairing=parent-offspring",
         ),
         (
-            lambda: ALGORITHMS.parse("eda:model=umda,pairing=friends"),
-            "eda: pairing is 'friends'; expected one of any, parent-offspring",
+            "umda,pairing=parent-offspring,tournament=4",
+            "tournament is 4; expected 2 with pairing=parent-offspring",
         ),
-        (
-            lambda: EDA("umda", pairing="parent-offspring", replacement="rtr"),
-            "eda: replacement is 'rtr'; expected keep-parents with pairing=parent-offspring",
-        ),
-        (
-            lambda: EDA("umda", pairing="parent-offspring", tournament=4),
-            "eda: tournament is 4; expected 2 with pairing=parent-offspring",
-        ),
-        (
-            lambda: EDA(5),  # type: ignore[arg-type]
-            "eda: model is 5; expected a model, such as harmonium.RBM()",
-        ),
-        (lambda: EDA("rbn"), "unknown model 'rbn'; known: rbm, rbm-paper, boa, umda, "),
-        (lambda: EDA("boa:parents=3"), "boa: unknown field 'parents'; known: max_parents"),
-        (
-            lambda: Incremental(PBIL(), population=10, best=11),
-            "incremental: best is 11; expected at most population=10",
-        ),
+        ("5", "model is 5; expected a model, such as harmonium.RBM()"),
+        ("rbn", "unknown model 'rbn'; known: rbm, rbm-paper, boa, umda, "),
+        ("(boa:parents=3)", "boa: unknown field 'parents'; known: max_parents"),
+        ("(tests.spies:SpyModel:size=3)", "tests.spies:SpyModel: unknown field 'size'"),
     ],
 )
-def test_wrong_settings_are_refused(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(SpecError, match=f"^{re.escape(message)}"):
-        make()
+def test_wrong_settings_are_refused(text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=f"^(eda: )?{re.escape(message)}"):
+        ALGORITHMS.parse(f"eda:model={text}")
+
+
+def test_more_best_rows_than_the_population_has_are_refused() -> None:
+    with pytest.raises(SpecError, match=r"^incremental: best is 11; expected at most popula"):
+        Incremental(PBIL(), population=10, best=11)
 
 
 @pytest.mark.parametrize(
     ("eda", "text"),
     [
         (EDA(UMDA()), "eda:model=umda,replacement=keep-parents"),
+        (EDA(OnesModel()), "eda:model=tests.spies:OnesModel,replacement=keep-parents"),
         (EDA(RBM(), population=50), "eda:model=rbm,population=50,replacement=rtr"),
         (
             EDA("boa:max_parents=4", population=400),

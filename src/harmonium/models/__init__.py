@@ -27,22 +27,8 @@ MODELS: Registry[Model] = Registry(
     "model",
     Model,  # type: ignore[type-abstract]
     [
-        RBM,
-        PaperRBM,
-        BOA,
-        UMDA,
-        DBN,
-        DBM,
-        DAE,
-        Helmholtz,
-        PBIL,
-        MIMIC,
-        BMDA,
-        Tree,
-        ECGA,
-        MRF,
-        GA,
-        HBOA,
+        *(RBM, PaperRBM, BOA, UMDA, DBN, DBM, DAE, Helmholtz),
+        *(PBIL, MIMIC, BMDA, Tree, ECGA, MRF, GA, HBOA),
     ],
 )
 

@@ -19,11 +19,9 @@ Replacement = Literal["keep-parents", "worst", "rtr", "rtr-prune"]
 Steps = Annotated[int, Meta(ge=1, le=1_000_000)]
 """Type of a field that counts epochs, Gibbs steps and the like."""
 
+Rng = np.random.Generator
 Indices = NDArray[np.int64]
 Matrix = NDArray[np.float64]
-
-NO_FACTS: Mapping[str, float] = {}
-"""The facts of a fit that has none."""
 
 DOUBLED_ODDS = float(np.log(2))
 """Log odds ratio of a learned pair: one bit at least doubles the odds of the other."""
@@ -83,8 +81,9 @@ class Fitted(Protocol):
     @property
     def facts(self) -> Mapping[str, float]:
         """Numbers about the fit by label, shown in traces and reports: epochs, edges, error."""
+        return {}
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Draw `count` rows."""
 
 
@@ -123,9 +122,7 @@ class Model(Spec, ABC):
     """
 
     @abstractmethod
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> Fitted:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> Fitted:
         """Learn the distribution of the parents.
 
         A fit that takes long calls `harmonium.clock.check_time` between its steps, which raises

@@ -6,7 +6,6 @@ the configuration is the child's parent t.
 """
 
 import importlib
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import fork, jit, jit_fast, uniform
-from harmonium.models.base import Fitted, Indices, Interactions, Matrix, Model, Replacement
+from harmonium.models.base import Fitted, Indices, Interactions, Matrix, Model, Replacement, Rng
 from harmonium.seeds import draw_key
 
 States = NDArray[np.uint16]
@@ -47,31 +46,27 @@ class BOA(Model):
         Meta(ge=1, le=14, description="most parents of a bit; limits time and memory"),
     ] = 8
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedBOA":
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> "FittedBOA":
         """Build the network and its conditional tables."""
-        sources, counts, states = build(parents, self.max_parents)
-        table, first = tabulate_conditionals(states, counts)
-        return FittedBOA(sources, counts, sort_children(sources, counts), table, first)
+        network = build(parents, self.max_parents)
+        table, first = tabulate_conditionals(network.states, network.known)
+        return FittedBOA(network.parents, network.known, sort_bits(network.above), table, first)
 
 
-class DirectedNetwork(ABC):
+class DirectedNetwork(Fitted):
     """A directed network over the bits; its edges are what it has learned of their structure."""
 
-    @property
-    @abstractmethod
-    def length(self) -> int:
-        """Number of bits."""
+    order: Indices
+    """Bits in topological order, each after its parents: (length,)."""
 
     @property
-    @abstractmethod
     def edges(self) -> list[tuple[int, int]]:
         """The edges (parent, child)."""
+        raise NotImplementedError
 
     def interactions(self) -> Interactions:
         """Return 1 from parent to child."""
-        strengths = np.zeros((self.length, self.length))
+        strengths = np.zeros((len(self.order), len(self.order)))
         for parent, child in self.edges:
             strengths[parent, child] = 1.0
         return Interactions(strengths, threshold=1.0, directed=True, unit="edge")
@@ -93,7 +88,6 @@ class FittedBOA(DirectedNetwork):
     counts: Indices
     """Number of parents of each bit: (length,)."""
     order: Indices
-    """Bits in topological order, each after its parents: (length,)."""
     table: NDArray[np.float32]
     """P(bit = 1 | configuration) of all bits in a row; parent t is bit t of the configuration."""
     first: Indices
@@ -105,10 +99,6 @@ class FittedBOA(DirectedNetwork):
         return {"edges": float(self.counts.sum()), "max_parents": float(self.counts.max())}
 
     @property
-    def length(self) -> int:
-        return len(self.counts)
-
-    @property
     def edges(self) -> list[tuple[int, int]]:
         return [
             (int(source), child)
@@ -117,19 +107,11 @@ class FittedBOA(DirectedNetwork):
         ]
 
     def to_networkx(self) -> Any:
-        """Return the network as a directed graph of networkx, which must be installed.
+        """Return the network as a `DiGraph` of networkx, which must be installed.
 
-        Returns
-        -------
-        networkx.DiGraph
-            The nodes are the bits, the edges lead from parent to child. A node has the attributes
-            `parents`, a tuple of bits, and `probabilities`, an array with P(bit = 1) for each
-            configuration of the parents: parent t is bit t of its index.
-
-        Raises
-        ------
-        ImportError
-            If networkx is not installed.
+        The nodes are the bits. A node has the attributes `parents`, a tuple of bits, and
+        `probabilities`, an array with P(bit = 1) for each configuration of the parents: parent t is
+        bit t of its index.
 
         Examples
         --------
@@ -156,11 +138,12 @@ class FittedBOA(DirectedNetwork):
         network.add_edges_from(self.edges)
         return network
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Draw rows bit by bit, each given its parents."""
-        return sample_network(
-            count, self.sources, self.counts, self.order, self.table, self.first, draw_key(rng)
-        )
+        columns = np.empty((len(self.order), count), np.uint8)
+        network = (self.sources, self.counts, self.order, self.table, self.first)
+        _sample(columns, *network, draw_key(rng))
+        return np.ascontiguousarray(columns.T)
 
 
 class Network(NamedTuple):
@@ -187,12 +170,8 @@ class Network(NamedTuple):
     """The parent with the largest gain, for each child."""
 
 
-def build(rows: Bits, max_parents: int) -> tuple[Indices, Indices, States]:
-    """Add the edge with the largest gain in BIC, Eq. (1), without cycles, while one has a gain.
-
-    Return the parents of each child (n, max_parents), their number (n,), and the state of every row
-    for every child (n, N).
-    """
+def build(rows: Bits, max_parents: int) -> Network:
+    """Add the edge with the largest gain in BIC, Eq. (1), without cycles, while one has a gain."""
     n = rows.shape[1]
     rows = np.ascontiguousarray(rows)
     columns = np.ascontiguousarray(rows.T)
@@ -214,7 +193,13 @@ def build(rows: Bits, max_parents: int) -> tuple[Indices, Indices, States]:
         _score_children(network, first, min(first + step, n))
     while _add_edges(network, step) == step:
         check_time()
-    return network.parents, network.known, network.states
+    return network
+
+
+def sort_bits(above: NDArray[np.bool_]) -> Indices:
+    """Return the bits in topological order: an ancestor has fewer ancestors."""
+    order: Indices = above.sum(axis=0).argsort(kind="stable")
+    return order
 
 
 @jit
@@ -239,7 +224,10 @@ def _add_edges(network: Network, most: int) -> int:
     parents, known, states = network.parents, network.known, network.states
     gains, best = network.gains, network.best
     for edges in range(most):
-        child = _find_child(gains, best)
+        child = 0
+        for other in range(1, len(best)):
+            if gains[other, best[other]] > gains[child, best[child]]:
+                child = other
         parent = best[child]
         if not gains[child, parent] > 0.0:
             return edges
@@ -250,16 +238,6 @@ def _add_edges(network: Network, most: int) -> int:
         _forbid_cycles(network, parent, child)
         _score_child(network, child)
     return most
-
-
-@jit
-def _find_child(gains: Matrix, best: Indices) -> int:
-    """Return the child whose best parent has the largest gain."""
-    child = 0
-    for other in range(1, len(best)):
-        if gains[other, best[other]] > gains[child, best[child]]:
-            child = other
-    return child
 
 
 @jit
@@ -290,17 +268,15 @@ def _find_best(network: Network, child: int) -> None:
 @jit
 def _score_child(network: Network, child: int) -> None:
     """Compute the gain of each further parent of a child: -∞ for those that it cannot have."""
-    gains, known, above = network.gains, network.known[child], network.above
-    if known < network.parents.shape[1]:
+    gains, known = network.gains[child], network.known[child]
+    full = known == network.parents.shape[1]
+    if not full:
         score_parents(network, child)
-        for other in range(gains.shape[1]):
-            if above[child, other]:
-                gains[child, other] = -np.inf
-        for place in range(known):
-            gains[child, network.parents[child, place]] = -np.inf
-    else:
-        for other in range(gains.shape[1]):
-            gains[child, other] = -np.inf
+    for other in range(len(gains)):
+        if full or network.above[child, other]:
+            gains[other] = -np.inf
+    for place in range(known):
+        gains[network.parents[child, place]] = -np.inf
     _find_best(network, child)
 
 
@@ -361,40 +337,6 @@ def _count_states(states: States, first: Indices, seen: Indices) -> None:
             seen[2 * first[child] + states[child, row]] += 1
 
 
-@jit
-def sort_children(parents: Indices, known: Indices) -> Indices:
-    """Return the children in topological order, each after its parents."""
-    n = len(known)
-    order = np.empty(n, np.int64)
-    placed = np.zeros(n, np.bool_)
-    done = 0
-    while done < n:
-        for child in range(n):
-            ready = not placed[child]
-            for position in range(known[child]):
-                ready = ready and placed[parents[child, position]]
-            if ready:
-                order[done] = child
-                placed[child] = True
-                done += 1
-    return order
-
-
-def sample_network(
-    count: int,
-    parents: Indices,
-    known: Indices,
-    order: Indices,
-    table: NDArray[np.float32],
-    first: Indices,
-    key: np.uint64,
-) -> Bits:
-    """Draw `count` rows, one child after another in topological order."""
-    columns = np.empty((len(known), count), np.uint8)
-    _sample(columns, parents, known, order, table, first, key)
-    return np.ascontiguousarray(columns.T)
-
-
 @jit_fast
 def _sample(
     columns: Bits,
@@ -405,10 +347,10 @@ def _sample(
     first: Indices,
     key: np.uint64,
 ) -> None:
-    n, count = columns.shape
+    """Draw one column after another in topological order."""
+    count = columns.shape[1]
     places = np.empty(count, np.uint32)  # configuration of each row: its place in the table
-    for number in range(n):
-        child = order[number]
+    for child in order:
         for row in range(count):
             places[row] = 0
         for position in range(known[child]):

@@ -7,7 +7,7 @@ reconstruction Z = sigm(H·Wᵀ + b).
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
@@ -16,21 +16,8 @@ from scipy.special import expit
 from harmonium.arrays import Bits
 from harmonium.jit import fork, jit_fast, uniform
 from harmonium.models import neural
-from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Steps
-from harmonium.models.neural import (
-    BLOCK,
-    ONE,
-    ZERO,
-    FittedMachine,
-    Floats,
-    Machine,
-    Part,
-    PlainNeuralModel,
-    Share,
-    activate,
-    draw,
-    split_work,
-)
+from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Rng, Steps
+from harmonium.models.neural import Floats, Machine, NeuralModel, Part, Rule, Share
 from harmonium.models.rbm import reconstruction_error
 from harmonium.seeds import draw_key
 
@@ -39,7 +26,7 @@ MIN_EPOCHS = 4
 
 
 @dataclass(frozen=True)
-class FittedDAE(FittedMachine):
+class FittedDAE(neural.FittedMachine):
     """A trained autoencoder, and the parents at which its samples start."""
 
     corruption: float
@@ -64,16 +51,15 @@ class FittedDAE(FittedMachine):
         np.fill_diagonal(strengths, 0.0)
         return Interactions(strengths, DOUBLED_ODDS, unit="change of the log odds")
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Corrupt and reconstruct `count` parents some times; they repeat if there are fewer."""
         rows = np.resize(self.parents, (count, self.parents.shape[1])).astype(np.float32)
-        share = np.float32(self.corruption)
-        reconstruct(rows, self.machine, share, self.rounds, draw_key(rng))
+        reconstruct(rows, self.machine, np.float32(self.corruption), self.rounds, draw_key(rng))
         return rows.astype(np.uint8)
 
 
 @dataclass(frozen=True)
-class DAE(PlainNeuralModel):
+class DAE(NeuralModel):
     """A denoising autoencoder (Probst 2015).
 
     It learns to reconstruct the parents from rows in which some bits are random. Weights are the
@@ -102,40 +88,26 @@ class DAE(PlainNeuralModel):
         Steps, Meta(description="times that a sample is corrupted and reconstructed")
     ] = 10
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> FittedDAE:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedDAE:
         """Train on the parents until the last quarter of the epochs brings little."""
         rows = parents.astype(np.float32)
         machine = self.start(rows, rng, previous, self.weight_spread)
         connected = self.connect(rows, len(machine.c))
         machine.W[:] *= connected
         last = neural.zeros_like(machine)
-        settings = (self.corruption, self.rate, self.momentum, self.weight_cost)
-        rule = Rule(*map(np.float32, settings))
+        share = np.float32(self.corruption)
+        rule = Rule(*map(np.float32, (self.rate, self.momentum, self.weight_cost)))
         key = draw_key(rng)
         errors = [reconstruction_error(rows, machine, False, key)]
-
-        def update(part: Part) -> None:
-            train_batches(part, rows, machine, last, connected, rule)
-
-        def is_done(epochs: int) -> bool:
+        for epoch in range(self.max_epochs):
+            for part in self.split_epoch(epoch, len(rows), machine.W.size, key, rng):
+                train_batches(part, rows, machine, last, connected, share, rule)
             errors.append(reconstruction_error(rows, machine, False, key))
             gamma = neural.compute_gamma(errors, "points")
-            return epochs >= MIN_EPOCHS and neural.is_below(gamma, self.stop_below)
-
-        epochs = self.train(update, is_done, len(rows), machine.W.size, key, rng)
-        facts = {"epochs": float(epochs), "error": errors[-1]}
+            if epoch + 1 >= MIN_EPOCHS and neural.is_below(gamma, self.stop_below):
+                break
+        facts = {"epochs": float(len(errors) - 1), "error": errors[-1]}
         return FittedDAE(machine, parents.copy(), self.corruption, self.rounds, facts)
-
-
-class Rule(NamedTuple):
-    """The learning rule: corruption and the settings of the update."""
-
-    corruption: np.float32
-    rate: np.float32
-    momentum: np.float32
-    weight_cost: np.float32
 
 
 @jit_fast
@@ -148,8 +120,8 @@ def corrupt(V: Floats, share: np.float32, key: np.uint64, stream: int, first: in
         start = np.uint32((first + row) * units)
         for unit in range(units):
             u = uniform(low, high, np.uint32(start + np.uint32(unit)))
-            kept = ZERO if u < half else V[row, unit]
-            V[row, unit] = ONE if u >= half and u < share else kept
+            kept = neural.ZERO if u < half else V[row, unit]
+            V[row, unit] = neural.ONE if u >= half and u < share else kept
 
 
 @jit_fast
@@ -165,17 +137,14 @@ def backpropagate(data: Floats, V: Floats, H: Floats, machine: Machine, gradient
     rows = len(data)
     D, G, hidden = V[rows : 2 * rows], H[:rows], H[rows : 2 * rows]
     np.dot(V[:rows], W, hidden)
-    activate(hidden, c, ONE)
+    neural.activate(hidden, c, neural.ONE)
     np.dot(hidden, W.T, D)
-    activate(D, b, -ONE)
-    for row in range(rows):
-        for unit in range(D.shape[1]):
-            D[row, unit] += data[row, unit]
+    neural.find_gaps(D, b, data)
     np.dot(D, W, G)
     for row in range(rows):
         for unit in range(G.shape[1]):
             h = hidden[row, unit]
-            G[row, unit] *= h * (ONE - h)
+            G[row, unit] *= h * (neural.ONE - h)
     np.dot(V.T, H, gradient)
 
 
@@ -186,6 +155,7 @@ def train_batches(
     machine: Machine,
     last: Machine,
     connected: Floats,
+    corruption: np.float32,
     rule: Rule,
 ) -> None:
     """Train on some batches of `data`; `machine` and its `last` update change in place."""
@@ -202,47 +172,31 @@ def train_batches(
         clean, V, H = originals[:rows], both_V[: 2 * rows], both_H[: 2 * rows]
         neural.gather(data, part.order, first, clean)
         neural.copy(clean, V[:rows])
-        corrupt(V[:rows], rule.corruption, part.key, part.epoch, first)
+        corrupt(V[:rows], corruption, part.key, part.epoch, first)
         backpropagate(clean, V, H, machine, gradient)
-        neural.update_weights(
-            *(W, last.W, gradient, connected, np.float32(1.0 / rows)),
-            *(rule.rate, rule.momentum, rule.weight_cost),
-        )
-        neural.update_bias(b, last.b, V[rows:], rule.rate, rule.momentum)
-        neural.update_bias(c, last.c, H[:rows], rule.rate, rule.momentum)
+        neural.update_weights(W, last.W, gradient, connected, rows, rule)
+        neural.update_bias(b, last.b, V[rows:], rule)
+        neural.update_bias(c, last.c, H[:rows], rule)
 
 
 def reconstruct(
-    V: Floats,
-    machine: Machine,
-    corruption: np.float32,
-    rounds: int,
-    key: np.uint64,
+    V: Floats, machine: Machine, corruption: np.float32, rounds: int, key: np.uint64
 ) -> None:
     """Corrupt and reconstruct each row of V in place, `rounds` times; reconstructions are drawn."""
-    for begin, end in split_work(len(V), 2 * rounds * machine.W.size, multiple=BLOCK):
-        _reconstruct(V, machine, corruption, rounds, key, begin, end)
+    for first, block in neural.split_rows(V):
+        _reconstruct(block, machine, corruption, rounds, key, first)
 
 
 @jit_fast
 def _reconstruct(
-    V: Floats,
-    machine: Machine,
-    corruption: np.float32,
-    rounds: int,
-    key: np.uint64,
-    begin: int,
-    end: int,
+    V: Floats, machine: Machine, corruption: np.float32, rounds: int, key: np.uint64, first: int
 ) -> None:
-    """Reconstruct the rows from `begin` to `end`."""
+    """Reconstruct some rows, whose draws are those of the rows from `first` on."""
     W, b, c = machine
-    H = np.empty((BLOCK, W.shape[1]), np.float32)
-    for first in range(begin, end, BLOCK):
-        block = V[first : first + BLOCK]
-        hidden = H[: len(block)]
-        for number in range(rounds):
-            corrupt(block, corruption, key, 2 * number, first)
-            np.dot(block, W, hidden)
-            activate(hidden, c, ONE)
-            np.dot(hidden, W.T, block)
-            draw(block, b, key, 2 * number + 1, first)
+    H = np.empty((len(V), W.shape[1]), np.float32)
+    for number in range(rounds):
+        corrupt(V, corruption, key, 2 * number, first)
+        np.dot(V, W, H)
+        neural.activate(H, c, neural.ONE)
+        np.dot(H, W.T, V)
+        neural.draw(V, b, key, 2 * number + 1, first)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -9,18 +11,10 @@ from msgspec import Meta
 
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
-from harmonium.models.base import NO_FACTS, Fitted, Interactions, Matrix, Steps, check_length
-from harmonium.models.neural import (
-    Floats,
-    Machine,
-    Part,
-    PlainNeuralModel,
-    WeightCost,
-    copy_arrays,
-    find_linked_bits,
-    zeros_like,
-)
-from harmonium.models.rbm import RBM, FittedRBM, Rule, draw_hidden, draw_visible, train_batches
+from harmonium.models import neural
+from harmonium.models.base import Fitted, Interactions, Matrix, Rng, Steps, check_length
+from harmonium.models.neural import Floats, Machine, NeuralModel
+from harmonium.models.rbm import RBM, FittedRBM, draw_hidden, draw_visible
 from harmonium.seeds import draw_key
 
 
@@ -48,14 +42,10 @@ class FittedDBN:
 
         The weights between bits and the units of an upper layer are the product of those between.
         """
-        sets: list[tuple[int, ...]] = []
-        weights = np.eye(self.layers[0].parents.shape[1])
-        for layer in self.layers:
-            weights = weights @ layer.weights()
-            sets += find_linked_bits(weights)
-        return list(dict.fromkeys(sets))
+        products = accumulate((layer.weights() for layer in self.layers), np.matmul)
+        return neural.find_linked_bits(np.hstack([*products]))
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Run recombined Gibbs chains in the last RBM, and draw the layers below from above."""
         *lower, last = self.layers
         rows = last.sample(count, rng)
@@ -67,7 +57,7 @@ class FittedDBN:
 
 
 @dataclass(frozen=True)
-class DBN(PlainNeuralModel):
+class DBN(NeuralModel):
     """A deep belief network: RBMs stacked and trained greedily (Hinton, Osindero and Teh 2006).
 
     The first RBM learns the parents, the next one the hidden units that the first draws for them,
@@ -87,17 +77,11 @@ class DBN(PlainNeuralModel):
     layers: Annotated[int, Meta(ge=1, le=10, description="number of RBMs")] = 2
     gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps in the last RBM")] = 10
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> FittedDBN:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedDBN:
         """Train the RBMs from the bits upwards, each on draws of the hidden units below."""
         before = previous.layers if isinstance(previous, FittedDBN) else (None,) * self.layers
-        rbm = RBM(
-            **self.list_settings(),
-            bias_rate=self.rate,
-            final_momentum=self.momentum,
-            gibbs_steps=self.gibbs_steps,
-        )
+        settings = self.list_settings()
+        rbm = RBM(**settings, bias_rate=self.rate, gibbs_steps=self.gibbs_steps)
         layers: list[FittedRBM] = []
         rows = parents
         for last in before:
@@ -108,18 +92,13 @@ class DBN(PlainNeuralModel):
 
 
 @dataclass(frozen=True)
-class FittedDBM:
+class FittedDBM(Fitted):
     """A trained DBM, written as the RBM between its middle layer and all other units."""
 
     rbm: FittedRBM
     """Its visible units are the bits and the upper units, its parents have draws of the latter."""
     length: int
     """Number of bits; the other visible units are the upper units."""
-
-    @property
-    def facts(self) -> Mapping[str, float]:
-        """No facts."""
-        return NO_FACTS
 
     def interactions(self) -> Interactions:
         """Return how strongly pairs of bits are coupled, given the other bits and upper units."""
@@ -137,15 +116,15 @@ class FittedDBM:
         The weights between bits and upper units are the product of those of both layers.
         """
         upper = self.weights() @ self.rbm.weights()[self.length :].T
-        return list(dict.fromkeys([*find_linked_bits(self.weights()), *find_linked_bits(upper)]))
+        return neural.find_linked_bits(np.hstack([self.weights(), upper]))
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Run recombined Gibbs chains from the parents; they repeat if there are fewer."""
         return np.ascontiguousarray(self.rbm.sample(count, rng)[:, : self.length])
 
 
 @dataclass(frozen=True)
-class DBM(PlainNeuralModel):
+class DBM(NeuralModel):
     """A deep Boltzmann machine with two hidden layers (Probst and Rothlauf 2015).
 
     Given the middle layer, the bits and the upper units are independent, and the other way round:
@@ -167,12 +146,10 @@ class DBM(PlainNeuralModel):
         Steps, Meta(description="Gibbs steps that draw the upper units before an epoch")
     ] = 2
     persistent: Annotated[bool, Meta(description="chains continue from update to update")] = False
-    weight_cost: WeightCost = 0.0001
+    weight_cost: neural.WeightCost = 0.0001
     gibbs_steps: Annotated[Steps, Meta(description="Gibbs steps of a sample")] = 10
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> FittedDBM:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedDBM:
         """Train on the parents; before each epoch the upper units are drawn given them."""
         length = parents.shape[1]
         machine = self._start(parents, rng, previous)
@@ -180,36 +157,22 @@ class DBM(PlainNeuralModel):
         states = np.hstack([parents, np.zeros((len(parents), upper))]).astype(np.float32)
         self._infer(states, length, machine, rng)
         connected = self._connect(states, length, machine, rng)
-        machine.W[:] *= connected
-        last = zeros_like(machine)
-        chains = states[: self.batch].copy() if self.persistent else states[:0]
-        rule = Rule(
-            steps=1,
-            rate=np.float32(self.rate),
-            bias_rate=np.float32(self.rate),
-            momentum=np.float32(self.momentum),
-            bias_momentum=np.float32(0.0),
-            weight_cost=np.float32(self.weight_cost),
-            centered=True,
-            sampled=True,
+        rbm = RBM(
+            **self.list_settings(),
+            bias_rate=self.rate,
+            persistent=self.persistent,
+            weight_cost=self.weight_cost,
         )
+        infer = partial(self._infer, states, length, machine, rng)
+        rbm.train(machine, connected, states, states[:0], rng, infer)
+        fitted = FittedRBM(machine, states.astype(np.uint8), self.gibbs_steps, True, {})
+        return FittedDBM(fitted, length)
 
-        def update(part: Part) -> None:
-            train_batches(part, states, machine, last, connected, chains, rule)
-
-        def is_done(_: int) -> bool:
-            self._infer(states, length, machine, rng)
-            return False
-
-        self.train(update, is_done, len(states), machine.W.size, draw_key(rng), rng)
-        rbm = FittedRBM(machine, states.astype(np.uint8), self.gibbs_steps, True, {})
-        return FittedDBM(rbm, length)
-
-    def _start(self, parents: Bits, rng: np.random.Generator, previous: Fitted | None) -> Machine:
+    def _start(self, parents: Bits, rng: Rng, previous: Fitted | None) -> Machine:
         """Return the initial parameters: those of the last fit, or of two RBMs."""
         if self.warm_start and isinstance(previous, FittedDBM):
             check_length(previous.length, parents.shape[1], self.name)
-            return copy_arrays(previous.rbm.machine)
+            return neural.copy_arrays(previous.rbm.machine)
         stacked = DBN(layers=2, **self.list_settings()).fit(parents, rng, None)
         first, second = (layer.machine for layer in stacked.layers)
         # The middle layer has a bias in both RBMs.
@@ -219,9 +182,7 @@ class DBM(PlainNeuralModel):
             (first.c + second.b) * np.float32(0.5),
         )
 
-    def _connect(
-        self, states: Floats, length: int, machine: Machine, rng: np.random.Generator
-    ) -> Floats:
+    def _connect(self, states: Floats, length: int, machine: Machine, rng: Rng) -> Floats:
         """Return 1 where two units are connected: the bits, then the upper units, with the middle.
 
         Middle unit j belongs to bit j, and upper unit k to middle unit k.
@@ -231,13 +192,7 @@ class DBM(PlainNeuralModel):
         above = self.connect(middle, states.shape[1] - length)
         return np.vstack([below, above.T])
 
-    def _infer(
-        self,
-        states: Floats,
-        length: int,
-        machine: Machine,
-        rng: np.random.Generator,
-    ) -> None:
+    def _infer(self, states: Floats, length: int, machine: Machine, rng: Rng) -> None:
         """Draw the upper units given the bits, in place, by Gibbs steps from where they are."""
         for _ in range(self.inference_steps):
             check_time()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import jit
-from harmonium.models.base import Fitted, Indices, Interactions, Matrix, Model
+from harmonium.models.base import Fitted, Indices, Interactions, Matrix, Model, Rng
 from harmonium.models.forests import count_pairs, mutual_information
 
 
@@ -41,9 +41,7 @@ class ECGA(Model):
 
     name: ClassVar[str] = "ecga"
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedECGA":
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> "FittedECGA":
         """Find the blocks."""
         return FittedECGA(build(parents), parents.copy())
 
@@ -79,16 +77,13 @@ class FittedECGA:
         """Return the blocks of two or more bits."""
         return [bits for bits in self.blocks if len(bits) > 1]
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Copy each block from a parent drawn at random, which draws from its frequencies."""
         rows = np.empty((count, self.parents.shape[1]), dtype=np.uint8)
         for bits in self.blocks:
             drawn = rng.integers(0, len(self.parents), count)
             rows[:, bits] = self.parents[drawn[:, None], bits]
         return rows
-
-
-_IMPOSSIBLE = -np.inf
 
 
 class Partition(NamedTuple):
@@ -138,10 +133,7 @@ def _start(rows: Bits, gains: Matrix) -> Partition:
 
 @jit
 def _sum_entropy(
-    one: NDArray[np.uint32],
-    other: NDArray[np.uint32],
-    shift: int,
-    counts: Indices,
+    one: NDArray[np.uint32], other: NDArray[np.uint32], shift: int, counts: Indices
 ) -> float:
     """Return N·H of the states one << shift | other, of which there are as many as counts."""
     counts[:] = 0
@@ -165,7 +157,7 @@ def _find_gain(partition: Partition, one: int, other: int) -> float:
     values = 2.0 ** (sizes[one] + sizes[other])
     cost = np.log2(states.shape[1] + 1) * (values - 2.0 ** sizes[one] - 2.0 ** sizes[other] + 1)
     if cost >= min(entropies[one], entropies[other]):
-        return _IMPOSSIBLE
+        return -np.inf
     scratch = np.empty(int(values), np.int64)
     joint = _sum_entropy(states[one], states[other], sizes[other], scratch)
     gain: float = entropies[one] + entropies[other] - joint - cost

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import jit
-from harmonium.models.base import Fitted, Indices, Interactions, Matrix, Model, check_length
-from harmonium.models.boa import sample_network
-from harmonium.seeds import draw_key
+from harmonium.models.base import Fitted, Indices, Interactions, Matrix, Model, Rng, check_length
+from harmonium.models.boa import FittedBOA
 
 _BLOCK = 4096
 """Rows that are converted to floats at a time."""
@@ -89,17 +88,12 @@ class FittedForest:
         learned = np.argwhere(np.triu(self.interactions().pairs))
         return [(int(one), int(other)) for one, other in learned]
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Draw rows bit by bit, each given its parent."""
-        return sample_network(
-            count,
-            self.parent[:, None],
-            (self.parent >= 0).astype(np.int64),
-            self.order,
-            self.table.ravel(),
-            2 * np.arange(len(self.parent) + 1),
-            draw_key(rng),
-        )
+        known = (self.parent >= 0).astype(np.int64)
+        first = 2 * np.arange(len(known) + 1)
+        network = FittedBOA(self.parent[:, None], known, self.order, self.table.ravel(), first)
+        return network.sample(count, rng)
 
 
 @dataclass(frozen=True)
@@ -110,13 +104,6 @@ class Tree(Model):
     of earlier generations stay, and weigh less from generation to generation: the
     dependency-tree algorithm of Baluja and Davies (1997), whose whole loop is
     `harmonium.PaperTree`.
-
-    Parameters
-    ----------
-    decay : float
-        Share of the pair counts that the next generation keeps; 0 uses only the present parents.
-    prior : float
-        Count of each of the four values of a pair before the first generation; needs a decay.
 
     Examples
     --------
@@ -137,12 +124,10 @@ class Tree(Model):
         float, Meta(ge=0, lt=1, description="share of the pair counts kept for the next generation")
     ] = 0.0
     prior: Annotated[
-        float, Meta(ge=0, description="count of each of the four values of a pair at the start")
+        float, Meta(ge=0, description="count of each value of a pair at the start; needs a decay")
     ] = 0.0
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> FittedForest:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedForest:
         """Count the pairs, and span the tree with the largest mutual information."""
         ones, total = count_pairs(parents)
         before = np.full_like(ones, self.prior) + self.prior * np.eye(len(ones))
@@ -162,11 +147,6 @@ class BMDA(Model):
     Where no bit depends on the tree so far, the next tree begins. So independent bits stay
     independent, which a `Tree` does not do.
 
-    Parameters
-    ----------
-    significance : float
-        Least χ² of an edge; 3.84 has a false-alarm rate of 5 % for a pair.
-
     Examples
     --------
     >>> import numpy as np
@@ -180,11 +160,11 @@ class BMDA(Model):
 
     name: ClassVar[str] = "bmda"
 
-    significance: Annotated[float, Meta(gt=0, description="least χ² of an edge")] = 3.84
+    significance: Annotated[
+        float, Meta(gt=0, description="least χ² of an edge; of independent pairs 5 % exceed 3.84")
+    ] = 3.84
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> FittedForest:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedForest:
         """Count the pairs, and span the forest with the largest χ²."""
         counts = count_pairs(parents)
         return FittedForest(*span_forest(chi_squared(counts), self.significance), counts)
@@ -211,9 +191,7 @@ class MIMIC(Model):
 
     name: ClassVar[str] = "mimic"
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> FittedForest:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedForest:
         """Count the pairs, and order the bits."""
         counts = count_pairs(parents)
         return FittedForest(*link_chain(entropies(counts), mutual_information(counts)), counts)

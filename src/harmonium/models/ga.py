@@ -1,6 +1,5 @@
 """GA: crossover and mutation instead of a learned distribution (Goldberg 1989), the yardstick."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -9,9 +8,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
-from harmonium.models.base import NO_FACTS, Fitted, Model
-
-Crossover = Literal["uniform", "two-point"]
+from harmonium.models.base import Fitted, Model, Rng
 
 _BLOCK = 1024
 """Pairs that are crossed at a time."""
@@ -25,15 +22,6 @@ class GA(Model):
     each is crossed with the next. Uniform crossover takes each bit from either parent; two-point
     crossover takes one stretch of bits, also across the end of the row, from the second. Two-point
     crossover passes on neighbouring bits together, so it depends on the order of the bits.
-
-    Parameters
-    ----------
-    crossover : str
-        "uniform" or "two-point".
-    crossover_rate : float
-        Probability that a pair is crossed; otherwise the offspring is a copy of its first parent.
-    mutation : float
-        Probability that a bit flips.
 
     Examples
     --------
@@ -49,30 +37,27 @@ class GA(Model):
 
     name: ClassVar[str] = "ga"
 
-    crossover: Annotated[Crossover, Meta(description="which bits come from which parent")] = (
-        "uniform"
-    )
+    crossover: Annotated[
+        Literal["uniform", "two-point"], Meta(description="which bits come from which parent")
+    ] = "uniform"
     crossover_rate: Annotated[
-        float, Meta(ge=0, le=1, description="probability that a pair is crossed")
+        float, Meta(ge=0, le=1, description="probability that a pair is crossed, and not copied")
     ] = 1.0
     mutation: Annotated[float, Meta(ge=0, le=1, description="probability that a bit flips")] = 0.01
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedGA":
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> "FittedGA":
         """Keep the parents."""
         return FittedGA(self, parents.copy())
 
 
 @dataclass(frozen=True)
-class FittedGA:
+class FittedGA(Fitted):
     """The parents, and how they are crossed and mutated."""
 
     ga: GA
     parents: Bits
-    facts: ClassVar[Mapping[str, float]] = NO_FACTS
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Cross `count` pairs of parents, then mutate the offspring."""
         first, second = self._pair(count, rng)
         rows: Bits = self.parents[first]
@@ -85,14 +70,14 @@ class FittedGA:
             rows[block] ^= rng.random(others.shape) < self.ga.mutation
         return rows
 
-    def _pair(self, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def _pair(self, count: int, rng: Rng) -> NDArray[np.intp]:
         """Return the numbers of first and second parents, each used as often as any other."""
         rounds = -(-count // len(self.parents))
         orders = [rng.permutation(len(self.parents)) for _ in range(rounds)]
         pairs = [np.stack([order, np.roll(order, 1)]) for order in orders]
         return np.concatenate(pairs, axis=1)[:, :count]
 
-    def _choose(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _choose(self, shape: tuple[int, ...], rng: Rng) -> NDArray[np.bool_]:
         """Return which bits come from the second parent."""
         if self.ga.crossover == "uniform":
             return rng.random(shape) < 0.5

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import fork, jit, jit_fast, uniform
-from harmonium.models.base import Fitted, Indices, Matrix, Model, Replacement
-from harmonium.models.boa import DirectedNetwork
+from harmonium.models.base import Fitted, Indices, Matrix, Model, Replacement, Rng
+from harmonium.models.boa import DirectedNetwork, sort_bits
 from harmonium.seeds import draw_key
 
 Places = NDArray[np.int32]
@@ -96,9 +96,7 @@ class HBOA(Model):
         float, Meta(ge=0, description="bits a leaf costs, in units of log₂(parents)")
     ] = 0.25
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedHBOA":
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> "FittedHBOA":
         """Grow the trees of all bits."""
         trees, order = build(parents, self.price * np.log2(len(parents)))
         return FittedHBOA(trees, order)
@@ -109,9 +107,7 @@ class FittedHBOA(DirectedNetwork):
     """A Bayesian network with a decision tree for each bit."""
 
     trees: Trees
-    """The trees of all bits, node by node."""
     order: Indices
-    """Bits in topological order, each after those that its tree asks for: (length,)."""
 
     @property
     def facts(self) -> Mapping[str, float]:
@@ -120,19 +116,17 @@ class FittedHBOA(DirectedNetwork):
         return {"edges": float(len(self.edges)), "leaves": float(leaves)}
 
     @property
-    def length(self) -> int:
-        return len(self.order)
-
-    @property
     def edges(self) -> list[tuple[int, int]]:
         """The edges (parent, child), sorted: the tree of the child asks for the parent."""
         inner = self.trees.below > 0
         bits, children = self.trees.bit[inner].tolist(), self.trees.child[inner].tolist()
         return sorted(set(zip(bits, children, strict=True)))
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Draw rows bit by bit, each by its tree."""
-        return sample_trees(count, self.trees, self.order, draw_key(rng))
+        columns = np.empty((len(self.order), count), np.uint8)
+        _sample(columns, self.trees, self.order, draw_key(rng))
+        return np.ascontiguousarray(columns.T)
 
 
 class Growth(NamedTuple):
@@ -159,8 +153,7 @@ class Growth(NamedTuple):
 def build(rows: Bits, price: float) -> tuple[Trees, Indices]:
     """Split the leaf that gains most, without cycles, while a split has a gain.
 
-    A leaf costs `price` bits. Return the trees, and the bits in topological order: each after those
-    that its tree asks for.
+    A leaf costs `price` bits. Return the trees, and the bits in topological order.
     """
     n = rows.shape[1]
     step = min(max(1, _STEP_COUNTS // rows.size), _STEP_SPLITS)
@@ -176,8 +169,7 @@ def build(rows: Bits, price: float) -> tuple[Trees, Indices]:
     ones = nodes["stop"] - nodes["middle"]
     probability = (ones / (nodes["stop"] - nodes["start"])).astype(np.float32)
     child, bit, below = (nodes[part].copy() for part in ("child", "bit", "below"))
-    order = growth.above.sum(axis=0).argsort(kind="stable")  # an ancestor has fewer ancestors
-    return Trees(child, bit, below, probability), order
+    return Trees(child, bit, below, probability), sort_bits(growth.above)
 
 
 def pack(rows: Bits) -> Words:
@@ -398,17 +390,10 @@ def _pop(nodes: NDArray[np.void], queue: Places, sizes: Indices) -> int:
     return int(best)
 
 
-def sample_trees(count: int, trees: Trees, order: Indices, key: np.uint64) -> Bits:
-    """Draw `count` rows, one child after another in topological order."""
-    columns = np.empty((len(order), count), np.uint8)
-    _sample(columns, trees, order, key)
-    return np.ascontiguousarray(columns.T)
-
-
 @jit_fast
 def _sample(columns: Bits, trees: Trees, order: Indices, key: np.uint64) -> None:
-    for number in range(len(order)):
-        child = order[number]
+    """Draw one column after another in topological order."""
+    for child in order:
         low, high = fork(key, child)
         for row in range(columns.shape[1]):
             node = child

@@ -5,7 +5,6 @@ units, all float32. The generative network draws H with probabilities sigm(c) an
 sigm(H·G + b); the recognition network draws H given V with sigm(V·R + r).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -16,26 +15,9 @@ from scipy.special import expit
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import jit_fast
-from harmonium.models.base import DOUBLED_ODDS, NO_FACTS, Fitted, Interactions, Matrix, check_length
-from harmonium.models.neural import (
-    ONE,
-    ZERO,
-    Floats,
-    Part,
-    PlainNeuralModel,
-    WeightCost,
-    WeightSpread,
-    activate,
-    compute_log_odds,
-    copy_arrays,
-    draw,
-    draw_layer,
-    find_linked_bits,
-    gather,
-    update_bias,
-    update_weights,
-    zeros_like,
-)
+from harmonium.models import neural
+from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Matrix, Rng, check_length
+from harmonium.models.neural import Floats, NeuralModel, Part, Rule
 from harmonium.seeds import draw_key
 
 
@@ -52,12 +34,11 @@ class Networks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FittedHelmholtz:
+class FittedHelmholtz(Fitted):
     """Both trained networks."""
 
     networks: Networks
     rounds: int
-    facts: ClassVar[Mapping[str, float]] = NO_FACTS
 
     def interactions(self) -> Interactions:
         """Return the covariance of the log odds of each pair of bits over the hidden units.
@@ -79,23 +60,23 @@ class FittedHelmholtz:
 
     def linkage(self) -> list[tuple[int, ...]]:
         """Return for each hidden unit the bits that carry most of its squared weights."""
-        return find_linked_bits(self.weights())
+        return neural.find_linked_bits(self.weights())
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Generate rows from the top, then recognise and generate them again some times."""
         G, b, c, R, r = self.networks
         hidden = np.zeros((count, len(c)), np.float32)
-        draw(hidden, c, draw_key(rng), 0, 0)
-        rows = draw_layer(hidden, G, b, draw_key(rng))
+        neural.draw(hidden, c, draw_key(rng), 0, 0)
+        rows = neural.draw_layer(hidden, G, b, draw_key(rng))
         for _ in range(self.rounds):
             check_time()
-            hidden = draw_layer(rows, R, r, draw_key(rng))
-            rows = draw_layer(hidden, G, b, draw_key(rng))
+            hidden = neural.draw_layer(rows, R, r, draw_key(rng))
+            rows = neural.draw_layer(hidden, G, b, draw_key(rng))
         return rows.astype(np.uint8)
 
 
 @dataclass(frozen=True)
-class Helmholtz(PlainNeuralModel):
+class Helmholtz(NeuralModel):
     """A Helmholtz machine with one hidden layer, trained by wake and sleep (Zhang and Shin 2000).
 
     The generative network draws independent hidden units, then the bits given them; the
@@ -114,19 +95,14 @@ class Helmholtz(PlainNeuralModel):
     name: ClassVar[str] = "helmholtz"
     kept: ClassVar[type | None] = FittedHelmholtz
 
-    weight_cost: WeightCost = 0.0001
-    weight_spread: WeightSpread = 0.1
+    weight_cost: neural.WeightCost = 0.0001
+    weight_spread: neural.WeightSpread = 0.1
     max_epochs: int = 20
     rounds: Annotated[
-        int,
-        Meta(
-            ge=0, le=1_000_000, description="times that a sample is recognised and generated again"
-        ),
+        int, Meta(ge=0, le=1_000_000, description="times a sample is recognised and drawn again")
     ] = 10
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> FittedHelmholtz:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedHelmholtz:
         """Train on the parents by wake and sleep."""
         rows = parents.astype(np.float32)
         networks = self._start(rows, rng, previous)
@@ -134,54 +110,38 @@ class Helmholtz(PlainNeuralModel):
         downwards = np.ascontiguousarray(upwards.T)
         networks.R[:] *= upwards
         networks.G[:] *= downwards
-        last = zeros_like(networks)
+        last = neural.zeros_like(networks)
         rule = Rule(*map(np.float32, (self.rate, self.momentum, self.weight_cost)))
-
-        def update(part: Part) -> None:
-            train_batches(part, rows, networks, last, upwards, downwards, rule)
-
-        def is_done(_: int) -> bool:
-            return False
-
-        self.train(update, is_done, len(rows), networks.G.size, draw_key(rng), rng)
+        key = draw_key(rng)
+        for epoch in range(self.max_epochs):
+            for part in self.split_epoch(epoch, len(rows), networks.G.size, key, rng):
+                train_batches(part, rows, networks, last, upwards, downwards, rule)
         return FittedHelmholtz(networks, self.rounds)
 
-    def _start(self, rows: Floats, rng: np.random.Generator, previous: Fitted | None) -> Networks:
+    def _start(self, rows: Floats, rng: Rng, previous: Fitted | None) -> Networks:
         """Return the initial parameters: those of the last fit, or small random weights."""
         length = rows.shape[1]
         if self.warm_start and isinstance(previous, FittedHelmholtz):
             check_length(len(previous.networks.b), length, self.name)
-            return copy_arrays(previous.networks)
+            return neural.copy_arrays(previous.networks)
         hidden = self.count_hidden(length)
         down = rng.normal(0.0, self.weight_spread, (hidden, length)).astype(np.float32)
         up = rng.normal(0.0, self.weight_spread, (length, hidden)).astype(np.float32)
         prior, bias = np.zeros(hidden, np.float32), np.zeros(hidden, np.float32)
-        return Networks(down, compute_log_odds(rows), prior, up, bias)
-
-
-class Rule(NamedTuple):
-    """The learning rule: settings of the update."""
-
-    rate: np.float32
-    momentum: np.float32
-    weight_cost: np.float32
-
-
-class Scratch(NamedTuple):
-    """Buffers of the training: the slopes of the units' inputs, and the gradients."""
-
-    visible: Floats
-    hidden: Floats
-    G: Floats
-    R: Floats
+        return Networks(down, neural.compute_log_odds(rows), prior, up, bias)
 
 
 @jit_fast
-def _add(Y: Floats, X: Floats) -> None:
-    """X ← X + Y."""
-    for row in range(X.shape[0]):
-        for unit in range(X.shape[1]):
-            X[row, unit] += Y[row, unit]
+def compute_slopes(
+    X: Floats, Y: Floats, W: Floats, bias: Floats, gaps: Floats, gradient: Floats
+) -> None:
+    """Compute the gradient of log P(Y | X), P = sigm(X·W + bias), summed over the rows.
+
+    The slopes of the inputs of Y go to `gaps`, those of W to `gradient`.
+    """
+    np.dot(X, W, gaps)
+    neural.find_gaps(gaps, bias, Y)
+    np.dot(X.T, gaps, gradient)
 
 
 @jit_fast
@@ -189,37 +149,7 @@ def _clear(X: Floats) -> None:
     """X ← 0."""
     for row in range(X.shape[0]):
         for unit in range(X.shape[1]):
-            X[row, unit] = ZERO
-
-
-@jit_fast
-def compute_wake_slopes(V: Floats, H: Floats, networks: Networks, scratch: Scratch) -> None:
-    """Compute the gradient of log P(V, H) of the generative network, summed over the rows.
-
-    The slopes of the inputs of V and H go to `scratch`, and the gradient of G.
-    """
-    rows = len(V)
-    D, E = scratch.visible[:rows], scratch.hidden[:rows]
-    np.dot(H, networks.G, D)
-    activate(D, networks.b, -ONE)
-    _add(V, D)
-    _clear(E)
-    activate(E, networks.c, -ONE)
-    _add(H, E)
-    np.dot(H.T, D, scratch.G)
-
-
-@jit_fast
-def compute_sleep_slopes(V: Floats, H: Floats, networks: Networks, scratch: Scratch) -> None:
-    """Compute the gradient of log Q(H | V) of the recognition network, summed over the rows.
-
-    The slopes of the inputs of H go to `scratch`, and the gradient of R.
-    """
-    E = scratch.hidden[: len(V)]
-    np.dot(V, networks.R, E)
-    activate(E, networks.r, -ONE)
-    _add(H, E)
-    np.dot(V.T, E, scratch.R)
+            X[row, unit] = neural.ZERO
 
 
 @jit_fast
@@ -237,36 +167,31 @@ def train_batches(
     Weights are learned where `upwards` (n, m) and `downwards`, its transpose, are 1.
     """
     G, b, c, R, r = networks
-    rate, momentum, cost = rule.rate, rule.momentum, rule.weight_cost
     m, n = G.shape
     count, key, stream = len(part.order), part.key, 4 * part.epoch
     most = -(-count // part.batches)
     all_V, all_H = np.empty((most, n), np.float32), np.empty((most, m), np.float32)
-    scratch = Scratch(
-        np.empty((most, n), np.float32),
-        np.empty((most, m), np.float32),
-        np.empty((m, n), np.float32),
-        np.empty((n, m), np.float32),
-    )
+    gaps_V, gaps_H = np.empty((most, n), np.float32), np.empty((most, m), np.float32)
+    slopes_G, slopes_R = np.empty((m, n), np.float32), np.empty((n, m), np.float32)
     for batch in range(part.begin, part.end):
         first = batch * count // part.batches
         rows = (batch + 1) * count // part.batches - first
-        scale = np.float32(1.0 / rows)
-        V, H = all_V[:rows], all_H[:rows]
-        D, E = scratch.visible[:rows], scratch.hidden[:rows]
+        V, H, D, E = all_V[:rows], all_H[:rows], gaps_V[:rows], gaps_H[:rows]
         # Wake: recognise the data, and learn to generate them.
-        gather(data, part.order, first, V)
+        neural.gather(data, part.order, first, V)
         np.dot(V, R, H)
-        draw(H, r, key, stream, first)
-        compute_wake_slopes(V, H, networks, scratch)
-        update_weights(G, last.G, scratch.G, downwards, scale, rate, momentum, cost)
-        update_bias(b, last.b, D, rate, momentum)
-        update_bias(c, last.c, E, rate, momentum)
+        neural.draw(H, r, key, stream, first)
+        compute_slopes(H, V, G, b, D, slopes_G)
+        _clear(E)
+        neural.find_gaps(E, c, H)
+        neural.update_weights(G, last.G, slopes_G, downwards, rows, rule)
+        neural.update_bias(b, last.b, D, rule)
+        neural.update_bias(c, last.c, E, rule)
         # Sleep: generate rows, and learn to recognise them.
         _clear(H)
-        draw(H, c, key, stream + 1, first)
+        neural.draw(H, c, key, stream + 1, first)
         np.dot(H, G, V)
-        draw(V, b, key, stream + 2, first)
-        compute_sleep_slopes(V, H, networks, scratch)
-        update_weights(R, last.R, scratch.R, upwards, scale, rate, momentum, cost)
-        update_bias(r, last.r, E, rate, momentum)
+        neural.draw(V, b, key, stream + 2, first)
+        compute_slopes(V, H, R, r, E, slopes_R)
+        neural.update_weights(R, last.R, slopes_R, upwards, rows, rule)
+        neural.update_bias(r, last.r, E, rule)

@@ -1,6 +1,5 @@
 """Models of independent bits: UMDA (Mühlenbein and Paaß 1996) and PBIL (Baluja 1994)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
-from harmonium.models.base import NO_FACTS, Fitted, Model
+from harmonium.models.base import Fitted, Model, Rng
 
 _DRAWS = 1_000_000
 """Bits drawn between two checks of the time; draws need eight times the memory of bits."""
@@ -29,21 +28,18 @@ class UMDA(Model):
 
     name: ClassVar[str] = "umda"
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedUMDA":
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> "FittedUMDA":
         """Compute the frequency of ones of each bit."""
         return FittedUMDA(parents.mean(axis=0, dtype=np.float64))
 
 
 @dataclass(frozen=True)
-class FittedUMDA:
+class FittedUMDA(Fitted):
     """The frequency of ones of each bit, shape (length,)."""
 
     marginals: NDArray[np.float64]
-    facts: ClassVar[Mapping[str, float]] = NO_FACTS
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Draw each bit with its frequency."""
         rows = np.empty((count, self.marginals.size), dtype=np.uint8)
         size = max(1, _DRAWS // self.marginals.size)
@@ -62,13 +58,6 @@ class PBIL(Model):
     a rate of 1 this is `UMDA`. In the source the frequencies start at one half, the parents are the
     one or two best of each generation, and no row is kept: use the algorithm `Incremental` for
     that.
-
-    Parameters
-    ----------
-    rate : float
-        Share of the way to the frequencies of the parents.
-    start : str
-        Frequencies before the first generation: those of its "parents", or "half".
 
     Examples
     --------
@@ -92,9 +81,7 @@ class PBIL(Model):
         Meta(description="frequencies before the first generation: its parents', or one half"),
     ] = "parents"
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> FittedUMDA:
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> FittedUMDA:
         """Move the frequencies towards those of the parents."""
         marginals = parents.mean(axis=0, dtype=np.float64)
         before = marginals if self.start == "parents" else np.full_like(marginals, 0.5)

@@ -23,6 +23,7 @@ from harmonium.models.base import (
     Matrix,
     Model,
     Replacement,
+    Rng,
     Steps,
 )
 from harmonium.models.forests import chi_squared, count_pairs
@@ -43,19 +44,6 @@ class MRF(Model):
     maximise the pseudo-likelihood, the sum of log P(bit | all others), less an L2 cost; they are
     found by L-BFGS. Samples are drawn by Gibbs sampling.
 
-    Parameters
-    ----------
-    significance : float
-        Least z²/ln(parents) of a correlation between neighbours; 0 couples all bits.
-    weight_cost : float
-        L2 cost of the couplings.
-    max_steps : int
-        Most steps of L-BFGS.
-    sweeps : int
-        How often Gibbs sampling draws every bit.
-    chain_start : str
-        Where chains start: "parents", or "marginals", independent bits.
-
     Examples
     --------
     >>> import numpy as np
@@ -72,7 +60,8 @@ class MRF(Model):
     replacement: ClassVar[Replacement] = "rtr"
 
     significance: Annotated[
-        float, Meta(ge=0, description="least z²/ln(parents) between neighbours; BIC uses 1")
+        float,
+        Meta(ge=0, description="least z²/ln(parents) of neighbours; BIC has 1, 0 has all"),
     ] = 0.5
     weight_cost: Annotated[float, Meta(ge=0, description="L2 cost of the couplings")] = 0.01
     max_steps: Annotated[Steps, Meta(description="most steps of L-BFGS")] = 50
@@ -81,9 +70,7 @@ class MRF(Model):
         ChainStart, Meta(description="chains start at parents, or at independent bits")
     ] = "parents"
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedMRF":
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> "FittedMRF":
         """Find the neighbours, then fields and couplings."""
         fields, couplings, steps = self._climb(parents, self._connect(parents))
         biases = 2 * fields - 2 * couplings.sum(axis=0)
@@ -156,7 +143,7 @@ class FittedMRF:
         sets = [tuple(np.flatnonzero(row).tolist()) for row in learned]
         return list(dict.fromkeys(bits for bits in sets if len(bits) > 1))
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Run a Gibbs chain from each of `count` parents, or from independent bits."""
         chains = np.resize(self.parents, (count, self.parents.shape[1]))
         if self.chain_start == "marginals":

@@ -4,10 +4,10 @@ Activations X (rows, units), weights W (inputs, units) and biases are float32. B
 products; one fused pass does bias, sigmoid and draw.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import Meta
@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
 from harmonium.jit import fork, jit_fast, jit_inline, uniform
-from harmonium.models.base import Indices, Matrix, Model, Replacement, Steps, check_length
+from harmonium.models.base import (
+    Indices,
+    Matrix,
+    Model,
+    Replacement,
+    Rng,
+    Steps,
+    check_length,
+)
 
 Floats = NDArray[np.float32]
 Parameters = TypeVar("Parameters", bound=tuple[Floats, ...])
@@ -35,12 +43,8 @@ _STEP_PRODUCTS = 100_000_000
 
 # Types of fields
 Share = Annotated[float, Meta(ge=0, le=1)]
-HiddenUnits = Annotated[int, Meta(ge=1, le=1_000_000)] | Literal["n/2", "n"]
-Batch = Annotated[int, Meta(ge=1, le=100_000_000, description="rows in an update")]
-Momentum = Annotated[Share, Meta(description="share of the last update in this one")]
 WeightCost = Annotated[float, Meta(ge=0, description="L2 cost of the weights")]
 WeightSpread = Annotated[float, Meta(ge=0, description="standard deviation of the first weights")]
-Epochs = Annotated[Steps, Meta(description="most passes over the parents")]
 
 
 class Machine(NamedTuple):
@@ -52,6 +56,14 @@ class Machine(NamedTuple):
     """Biases of the visible units, (n,)."""
     c: Floats
     """Biases of the hidden units, (m,)."""
+
+
+class Rule(NamedTuple):
+    """How far a network moves along a gradient."""
+
+    rate: np.float32
+    momentum: np.float32
+    weight_cost: np.float32
 
 
 class Part(NamedTuple):
@@ -91,7 +103,7 @@ class NeuralModel(Model):
     replacement: ClassVar[Replacement] = "rtr"
 
     hidden: Annotated[
-        HiddenUnits,
+        Annotated[int, Meta(ge=1, le=1_000_000)] | Literal["n/2", "n"],
         Meta(description="units of a hidden layer: half of the layer below, as many, or a number"),
     ] = "n"
     connections: Annotated[
@@ -101,11 +113,17 @@ class NeuralModel(Model):
     significance: Annotated[
         float, Meta(ge=0, description="least z²/ln(parents) of such a correlation; BIC uses 1")
     ] = 0.5
+    batch: Annotated[int, Meta(ge=1, le=100_000_000, description="rows in an update")] = 50
+    rate: Annotated[float, Meta(ge=0, description="learning rate")] = 0.5
+    momentum: Annotated[Share, Meta(description="share of the last update in this one")] = 0.5
+    warm_start: Annotated[bool, Meta(description="start from the last generation's parameters")] = (
+        True
+    )
+    max_epochs: Annotated[Steps, Meta(description="most passes over the parents")] = 10
 
-    if TYPE_CHECKING:  # the models define them, some with other defaults
-        batch: Batch = 50
-        warm_start: bool = True
-        max_epochs: int = 10
+    def list_settings(self) -> dict[str, Any]:
+        """Return the fields that all these models have, for the models that one is made of."""
+        return {field.name: getattr(self, field.name) for field in fields(NeuralModel)}
 
     def count_hidden(self, length: int) -> int:
         """Return the number of hidden units for rows of this length."""
@@ -133,80 +151,44 @@ class NeuralModel(Model):
         return connected
 
     def start(
-        self,
-        rows: Floats,
-        rng: np.random.Generator,
-        previous: object,
-        spread: float,
-        clip: float = MARGINAL_CLIP,
+        self, rows: Floats, rng: Rng, previous: Any, spread: float, clip: float = MARGINAL_CLIP
     ) -> Machine:
         """Return the initial parameters: those of the last fit, or small random weights.
 
         The first biases of the visible units fit the marginals of the rows.
         """
         length = rows.shape[1]
-        if (
-            self.warm_start
-            and isinstance(previous, FittedMachine)
-            and isinstance(previous, self.kept or ())
-        ):
-            check_length(len(previous.machine.b), length, self.name)
-            return copy_arrays(previous.machine)
+        warm = self.warm_start and isinstance(previous, self.kept or ())
+        if warm:
+            machine: Machine = previous.machine
+            check_length(len(machine.b), length, self.name)
+            return copy_arrays(machine)
         hidden = self.count_hidden(length)
         weights = rng.normal(0.0, spread, (length, hidden)).astype(np.float32)
         return Machine(weights, compute_log_odds(rows, clip), np.zeros(hidden, np.float32))
 
-    def train(
-        self,
-        update: Callable[[Part], None],
-        is_done: Callable[[int], bool],
-        rows: int,
-        weights: int,
-        key: np.uint64,
-        rng: np.random.Generator,
-    ) -> int:
-        """Train for `max_epochs`, or until `is_done` after some epochs; return their number.
+    def split_epoch(
+        self, epoch: int, rows: int, weights: int, key: np.uint64, rng: Rng
+    ) -> Iterator[Part]:
+        """Yield the parts of an epoch, which passes over all rows in random order.
 
-        Each epoch passes over all rows in random order, batch by batch. `update` trains the so many
-        weights on a part of the epoch; the time is checked before each part.
+        So many weights are trained on each part. The time is checked before it.
         """
-        batches = -(-rows // self.batch)
-        for epoch in range(self.max_epochs):
-            order = rng.permutation(rows)
-            for begin, end in split_work(batches, self.batch * weights):
-                update(Part(order, batches, begin, end, key, epoch))
-            if is_done(epoch + 1):
-                return epoch + 1
-        return self.max_epochs
+        order, batches = rng.permutation(rows), -(-rows // self.batch)
+        size = max(1, _STEP_PRODUCTS // (self.batch * weights))
+        for begin in range(0, batches, size):
+            check_time()
+            yield Part(order, batches, begin, min(begin + size, batches), key, epoch)
 
 
-@dataclass(frozen=True)
-class PlainNeuralModel(NeuralModel):
-    """Base of the models whose weights and biases learn alike, at a rate that never changes."""
+def split_rows(rows: Floats) -> Iterator[tuple[int, Floats]]:
+    """Yield the blocks of rows that are sampled together, each after the number of its first row.
 
-    batch: Batch = 50
-    rate: Annotated[float, Meta(ge=0, description="learning rate of weights and biases")] = 0.5
-    momentum: Momentum = 0.5
-    warm_start: Annotated[bool, Meta(description="start from the last generation's parameters")] = (
-        True
-    )
-    max_epochs: Epochs = 10
-
-    def list_settings(self) -> dict[str, Any]:
-        """Return the fields that all these models have, for the models that one is made of."""
-        return {field.name: getattr(self, field.name) for field in fields(PlainNeuralModel)}
-
-
-def split_work(count: int, products: int, multiple: int = 1) -> Iterator[tuple[int, int]]:
-    """Yield (begin, end) of the parts of long work, and check the time before each.
-
-    An item of the work costs so many products of a unit and a weight; the size of a part is a
-    multiple of `multiple` items.
+    The time is checked before each.
     """
-    size = multiple * max(1, _STEP_PRODUCTS // (multiple * products))
-    for begin in range(0, count, size):
+    for first in range(0, len(rows), BLOCK):
         check_time()
-        yield begin, min(begin + size, count)
+        yield first, rows[first : first + BLOCK]
 
 
 def compute_gamma(
@@ -214,35 +196,20 @@ def compute_gamma(
 ) -> float:
     """Return γ of the paper: the share of the error's decrease that falls into the last quarter.
 
-    Parameters
-    ----------
-    errors : sequence of float
-        Reconstruction errors at equal distances, from before the first epoch until now.
-    how : str
-        "points" compares the error at three quarters of the epochs with the last one, as the paper
-        does. "means" compares the mean errors of the last two quarters, which is less noisy. Of an
-        error that falls at a constant rate, these differ by as much as the ends of one quarter do.
-    first_decrease : float
-        While the relative decrease is not above it, γ is 1: nothing is learned yet.
-
-    Examples
-    --------
-    >>> from harmonium.models.neural import compute_gamma
-    >>> round(compute_gamma([1.0, 0.8, 0.7, 0.6, 0.5], "points"), 3)  # 0.1 of 0.5
-    0.2
-    >>> errors = [1.0, 0.9, 0.8, 0.7, 0.7, 0.5, 0.5, 0.4, 0.4]
-    >>> round(compute_gamma(errors, "means"), 3)  # 0.1 of 0.6
-    0.167
+    The errors are at equal distances, from before the first epoch until now. "points" compares the
+    error at three quarters of the epochs with the last one, as the paper does. "means" compares the
+    mean errors of the last two quarters, which is less noisy. Of an error that falls at a constant
+    rate, these differ by as much as the ends of one quarter do. While the relative decrease is not
+    above `first_decrease`, γ is 1: nothing is learned yet.
     """
     if how == "points":
         earlier, last = errors[int(0.75 * (len(errors) - 1))], errors[-1]
     else:
         quarter = max(1, (len(errors) - 1) // 4)
         earlier, last = fmean(errors[-2 * quarter : -quarter]), fmean(errors[-quarter:])
-    first = errors[0]
-    if last >= first * (1 - first_decrease):
+    if last >= errors[0] * (1 - first_decrease):
         return 1.0
-    return (earlier - last) / (first - last)
+    return (earlier - last) / (errors[0] - last)
 
 
 def is_below(gamma: float, limit: float) -> bool:
@@ -311,6 +278,14 @@ def sigmoid(x: np.float32) -> np.float32:
 
 
 @jit_fast
+def find_gaps(X: Floats, bias: Floats, units: Floats) -> None:
+    """X ← units - sigm(X + bias): the slopes of log P(units) by their inputs."""
+    for row in range(X.shape[0]):
+        for unit in range(X.shape[1]):
+            X[row, unit] = units[row, unit] - sigmoid(X[row, unit] + bias[unit])
+
+
+@jit_fast
 def activate(X: Floats, bias: Floats, sign: np.float32) -> None:
     """X ← sign·sigm(X + bias)."""
     for row in range(X.shape[0]):
@@ -361,43 +336,22 @@ def gather(data: Floats, order: Indices, first: int, target: Floats) -> None:
             target[row, unit] = data[source, unit]
 
 
-@jit_inline
-def compute_step(
-    slope: np.float32,
-    weight: np.float32,
-    last: np.float32,
-    rate: np.float32,
-    momentum: np.float32,
-    weight_cost: np.float32,
-) -> np.float32:
-    """Return the step of a weight: along its slope, less the weight cost, with momentum."""
-    return rate * (slope - weight_cost * weight) + momentum * last
-
-
 @jit_fast
 def update_weights(
-    W: Floats,
-    last: Floats,
-    slopes: Floats,
-    connected: Floats,
-    scale: np.float32,
-    rate: np.float32,
-    momentum: np.float32,
-    weight_cost: np.float32,
+    W: Floats, last: Floats, slopes: Floats, connected: Floats, rows: int, rule: Rule
 ) -> None:
-    """W ← W + step, along scale·slopes; weights change where `connected` is 1."""
+    """W ← W + step, along the slopes summed over so many rows; `connected` weights change."""
+    scale = np.float32(1.0 / rows)
     for i in range(W.shape[0]):
         weights, steps, links, slope = W[i], last[i], connected[i], slopes[i]
         for j in range(W.shape[1]):
-            step = compute_step(scale * slope[j], weights[j], steps[j], rate, momentum, weight_cost)
-            steps[j] = step * links[j]
+            gain = rule.rate * (scale * slope[j] - rule.weight_cost * weights[j])
+            steps[j] = (gain + rule.momentum * steps[j]) * links[j]
             weights[j] += steps[j]
 
 
 @jit_fast
-def update_bias(
-    bias: Floats, last: Floats, slopes: Floats, rate: np.float32, momentum: np.float32
-) -> None:
+def update_bias(bias: Floats, last: Floats, slopes: Floats, rule: Rule) -> None:
     """Bias ← bias + step, along the mean of the rows of slopes (rows, units)."""
     scale = np.float32(1.0 / len(slopes))
     means = np.zeros(len(bias), np.float32)
@@ -405,5 +359,5 @@ def update_bias(
         for unit in range(slopes.shape[1]):
             means[unit] += slopes[row, unit] * scale
     for unit in range(len(bias)):
-        last[unit] = compute_step(means[unit], bias[unit], last[unit], rate, momentum, ZERO)
+        last[unit] = rule.rate * means[unit] + rule.momentum * last[unit]
         bias[unit] += last[unit]

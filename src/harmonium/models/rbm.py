@@ -5,6 +5,7 @@ contrastive divergence, Gibbs sampling and the reconstruction error. V (rows, n)
 (rows, m) hidden units, W (n, m) the weights, b (n) and c (m) the biases, all float32.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -14,39 +15,30 @@ from numpy.typing import NDArray
 
 from harmonium.arrays import Bits
 from harmonium.jit import jit_fast
-from harmonium.models.base import DOUBLED_ODDS, Fitted, Interactions, Matrix, Replacement, Steps
+from harmonium.models import neural
+from harmonium.models.base import (
+    DOUBLED_ODDS,
+    Fitted,
+    Interactions,
+    Matrix,
+    Replacement,
+    Rng,
+    Steps,
+)
 from harmonium.models.neural import (
-    BLOCK,
-    CONTEXTS,
-    ONE,
-    ZERO,
-    Batch,
-    Epochs,
-    FittedMachine,
     Floats,
     Machine,
-    Momentum,
     NeuralModel,
     Part,
     Share,
     WeightCost,
     WeightSpread,
-    activate,
-    compute_gamma,
-    compute_step,
-    copy,
-    draw,
-    draw_layer,
-    gather,
-    is_below,
-    split_work,
-    zeros_like,
 )
 from harmonium.seeds import draw_key
 
 
 @dataclass(frozen=True)
-class FittedRBM(FittedMachine):
+class FittedRBM(neural.FittedMachine):
     """A trained RBM, and the parents at which its chains start."""
 
     gibbs_steps: int
@@ -69,10 +61,9 @@ class FittedRBM(FittedMachine):
         those of a parent; the result is the mean over some parents.
         """
         weights, _, biases = (part.astype(np.float64) for part in self.machine)
-        parents = self.parents[:CONTEXTS].astype(np.float64)
-        inputs = (parents @ weights + biases).clip(
-            -100.0, 100.0
-        )  # so that products of e^a do not overflow
+        parents = self.parents[: neural.CONTEXTS].astype(np.float64)
+        # Products of e^a must not overflow.
+        inputs = (parents @ weights + biases).clip(-100.0, 100.0)
         weights = weights.clip(-50.0, 50.0)
         ratios = np.zeros((len(weights), len(weights)))
         for unit in range(weights.shape[1]):
@@ -86,7 +77,7 @@ class FittedRBM(FittedMachine):
         np.fill_diagonal(ratios, 0.0)
         return Interactions(np.abs(ratios), DOUBLED_ODDS, unit="size of the log odds ratio")
 
-    def sample(self, count: int, rng: np.random.Generator) -> Bits:
+    def sample(self, count: int, rng: Rng) -> Bits:
         """Run a Gibbs chain from each of `count` parents; they repeat if there are fewer.
 
         Recombined chains start from hidden units that are each shuffled among the parents: what
@@ -127,25 +118,18 @@ class RBM(NeuralModel):
     centered: Annotated[bool, Meta(description="centred gradients")] = True
     positive: Annotated[
         Literal["samples", "probabilities"],
-        Meta(
-            description="hidden units in the positive phase: drawn (paper) or their probabilities"
-        ),
+        Meta(description="hidden units in the positive phase: drawn (paper) or probabilities"),
     ] = "samples"
     # The update
-    batch: Batch = 50
-    rate: Annotated[float, Meta(ge=0, description="learning rate of the weights")] = 0.5
     bias_rate: Annotated[float, Meta(ge=0, description="learning rate of the biases")] = 0.5
-    momentum: Momentum = 0.5
     bias_momentum: Annotated[bool, Meta(description="momentum for biases too")] = False
     weight_cost: WeightCost = 0.0001
     # The start
-    warm_start: Annotated[bool, Meta(description="start from the last generation's RBM")] = True
     weight_spread: WeightSpread = 0.1
     marginal_clip: Annotated[
         float, Meta(gt=0, lt=0.5, description="least distance of marginals from 0 and 1")
     ] = 0.005
     # Control by the error; γ is the share of its decrease that falls into the last quarter
-    max_epochs: Epochs = 10
     error: Annotated[
         Literal["probabilities", "samples"],
         Meta(description="reconstruction error from probabilities, or from draws as in the text"),
@@ -178,9 +162,7 @@ class RBM(NeuralModel):
         Meta(description="parents unchanged, or with hidden units shuffled among them"),
     ] = "recombined"
 
-    def fit(
-        self, parents: Bits, rng: np.random.Generator, previous: Fitted | None = None
-    ) -> "FittedRBM":
+    def fit(self, parents: Bits, rng: Rng, previous: Fitted | None = None) -> "FittedRBM":
         """Train on the parents, controlled by the reconstruction error."""
         rows = rng.permutation(len(parents))
         held_back = int(len(parents) * self.validation)
@@ -188,25 +170,39 @@ class RBM(NeuralModel):
         seen, unseen = visible[rows[held_back:]], visible[rows[:held_back]]
         machine = self.start(seen, rng, previous, self.weight_spread, self.marginal_clip)
         connected = self.connect(seen, len(machine.c))
-        machine.W[:] *= connected
-        last = zeros_like(machine)
-        chains = seen[: self.batch].copy() if self.persistent else seen[:0]
-        key = draw_key(rng)
-        control = Control(self)
-        control.watch(0, machine, seen, unseen, key)
-
-        def update(part: Part) -> None:
-            train_batches(part, seen, machine, last, connected, chains, self._rule(control))
-
-        def is_done(epochs: int) -> bool:
-            if epochs % self.error_every == 0:
-                control.watch(epochs, machine, seen, unseen, key)
-            return control.stop
-
-        epochs = self.train(update, is_done, len(seen), machine.W.size, key, rng)
-        facts = {"epochs": float(epochs), **control.facts}
+        facts = self.train(machine, connected, seen, unseen, rng)
         recombined = self.chain_start == "recombined"
         return FittedRBM(machine, parents.copy(), self.gibbs_steps, recombined, facts)
+
+    def train(
+        self,
+        machine: Machine,
+        connected: Floats,
+        seen: Floats,
+        unseen: Floats,
+        rng: Rng,
+        renew: Callable[[], None] = lambda: None,
+    ) -> dict[str, float]:
+        """Train a machine in place on the rows that are seen, and return facts.
+
+        After each epoch `renew` may change the rows.
+        """
+        machine.W[:] *= connected
+        last = neural.zeros_like(machine)
+        chains = seen[: self.batch].copy() if self.persistent else seen[:0]
+        key = draw_key(rng)
+        control = Control(self, self.momentum)
+        control.watch(0, machine, seen, unseen, key)
+        for epoch in range(1, self.max_epochs + 1):
+            rule = self._rule(control)
+            for part in self.split_epoch(epoch - 1, len(seen), machine.W.size, key, rng):
+                train_batches(part, seen, machine, last, connected, chains, rule)
+            renew()
+            if epoch % self.error_every == 0:
+                control.watch(epoch, machine, seen, unseen, key)
+            if control.stop:
+                break
+        return {"epochs": float(epoch), **control.facts}
 
     def _rule(self, control: "Control") -> "Rule":
         """Return the learning rule of the kernel for this epoch."""
@@ -260,16 +256,13 @@ class Control:
     """Parameter control of the paper: γ sets rates, momentum and the end of training."""
 
     rbm: RBM
+    momentum: float
     rate: float = 1.0
-    momentum: float = field(init=False)
     stop: bool = False
     facts: dict[str, float] = field(default_factory=dict)
     errors: list[float] = field(default_factory=list)
     changed: int = 0
     """Number of errors before the last change of rates or momentum."""
-
-    def __post_init__(self) -> None:
-        self.momentum = self.rbm.momentum
 
     def watch(
         self, epoch: int, machine: Machine, seen: Floats, unseen: Floats, key: np.uint64
@@ -284,7 +277,7 @@ class Control:
         self.errors.append(error)
         if epoch == 0:
             return
-        gamma = compute_gamma(self.errors, rbm.gamma, rbm.first_decrease)
+        gamma = neural.compute_gamma(self.errors, rbm.gamma, rbm.first_decrease)
         self.apply(gamma)
         self.facts |= {"error": error, "decrease": gamma}
         if rbm.stop_gap and len(unseen):
@@ -302,11 +295,11 @@ class Control:
         rbm, before = self.rbm, (self.momentum, self.rate)
         if rbm.gamma == "means" and len(self.errors) <= 2 * self.changed:
             return
-        if is_below(gamma, rbm.momentum_below):
+        if neural.is_below(gamma, rbm.momentum_below):
             self.momentum = rbm.final_momentum
-        if is_below(gamma, rbm.halve_below):
+        if neural.is_below(gamma, rbm.halve_below):
             self.rate = 0.5
-        self.stop = is_below(gamma, rbm.stop_below)
+        self.stop = neural.is_below(gamma, rbm.stop_below)
         if (self.momentum, self.rate) != before:
             self.changed = len(self.errors)
             self.stop &= rbm.gamma == "points"
@@ -366,31 +359,31 @@ def train_batches(
         V, model_V = both_V[:rows], both_V[rows : 2 * rows]
         H, model_H = both_H[:rows], both_H[rows : 2 * rows]
         sample = samples[:rows]
-        gather(data, order, first, V)
+        neural.gather(data, order, first, V)
         # Lines 2 to 4: H given V.
         np.dot(V, W, H)
-        copy(H, sample)
-        draw(sample, c, key, stream, first)
+        neural.copy(H, sample)
+        neural.draw(sample, c, key, stream, first)
         if rule.sampled:
-            copy(sample, H)
+            neural.copy(sample, H)
         else:
-            activate(H, c, ONE)
+            neural.activate(H, c, neural.ONE)
         # Lines 5 and 6: the reconstruction of V given H, and the probabilities of H given that.
         if persistent:
             np.dot(chains[:rows], W, model_H)
         for step in range(rule.steps):
             if step > 0 or persistent:
-                copy(model_H, sample)
-                draw(sample, c, key, stream + 2 * step + 1, first)
+                neural.copy(model_H, sample)
+                neural.draw(sample, c, key, stream + 2 * step + 1, first)
             np.dot(sample, W.T, model_V)
-            draw(model_V, b, key, stream + 2 * step + 2, first)
+            neural.draw(model_V, b, key, stream + 2 * step + 2, first)
             np.dot(model_V, W, model_H)
         # Lines 7 to 9. With a changed sign one product gives positive and negative gradient.
-        activate(model_H, c, -ONE)
+        neural.activate(model_H, c, -neural.ONE)
         np.dot(both_V[: 2 * rows].T, both_H[: 2 * rows], gradient)
         _update(gradient, V, model_V, H, model_H, machine, last, connected, rule)
         if persistent:
-            copy(model_V, chains[:rows])
+            neural.copy(model_V, chains[:rows])
 
 
 @jit_fast
@@ -431,10 +424,8 @@ def _update(
         v, gap = mean_v[i], gap_v[i]
         for j in range(m):
             slope = slopes[j] * scale - v * gap_h[j] - gap * mean_h[j]
-            step = compute_step(
-                slope, weights[j], steps[j], rule.rate, rule.momentum, rule.weight_cost
-            )
-            steps[j] = step * links[j]
+            gain = rule.rate * (slope - rule.weight_cost * weights[j])
+            steps[j] = (gain + rule.momentum * steps[j]) * links[j]
             weights[j] += steps[j]
     if rule.centered:
         np.dot(last.W, mean_h, gap_v)
@@ -448,7 +439,7 @@ def _update(
 @jit_fast
 def _update_bias(bias: Floats, last: Floats, gap: Floats, mean: Floats, rule: Rule) -> None:
     """Bias ← bias + step, along the gap; the mean becomes 0 unless gradients are centred."""
-    used = ONE if rule.centered else ZERO
+    used = neural.ONE if rule.centered else neural.ZERO
     for unit in range(len(bias)):
         mean[unit] *= used
         last[unit] = rule.bias_rate * gap[unit] + rule.bias_momentum * last[unit]
@@ -457,33 +448,30 @@ def _update_bias(bias: Floats, last: Floats, gap: Floats, mean: Floats, rule: Ru
 
 def draw_hidden(V: Floats, machine: Machine, key: np.uint64) -> Floats:
     """Draw H given V."""
-    return draw_layer(V, machine.W, machine.c, key)
+    return neural.draw_layer(V, machine.W, machine.c, key)
 
 
 def draw_visible(H: Floats, machine: Machine, key: np.uint64) -> Floats:
     """Draw V given H."""
-    return draw_layer(H, machine.W.T, machine.b, key)
+    return neural.draw_layer(H, machine.W.T, machine.b, key)
 
 
 def gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64) -> None:
     """Run `steps` full Gibbs steps, V → H → V, on each row of V in place."""
-    for begin, end in split_work(len(V), 2 * steps * machine.W.size, multiple=BLOCK):
-        _gibbs(V, machine, steps, key, begin, end)
+    for first, block in neural.split_rows(V):
+        _gibbs(block, machine, steps, key, first)
 
 
 @jit_fast
-def _gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, begin: int, end: int) -> None:
-    """Run the chains of the rows from `begin` to `end`."""
+def _gibbs(V: Floats, machine: Machine, steps: int, key: np.uint64, first: int) -> None:
+    """Run the chains of some rows, whose draws are those of the rows from `first` on."""
     W, b, c = machine
-    H = np.empty((BLOCK, W.shape[1]), np.float32)
-    for first in range(begin, end, BLOCK):
-        block = V[first : first + BLOCK]
-        hidden = H[: len(block)]
-        for step in range(steps):
-            np.dot(block, W, hidden)
-            draw(hidden, c, key, 2 * step, first)
-            np.dot(hidden, W.T, block)
-            draw(block, b, key, 2 * step + 1, first)
+    H = np.empty((len(V), W.shape[1]), np.float32)
+    for step in range(steps):
+        np.dot(V, W, H)
+        neural.draw(H, c, key, 2 * step, first)
+        np.dot(H, W.T, V)
+        neural.draw(V, b, key, 2 * step + 1, first)
 
 
 @jit_fast
@@ -493,24 +481,24 @@ def reconstruction_error(V: Floats, machine: Machine, sampled: bool, key: np.uin
     It uses probabilities, or with `sampled` draws, as described in the text of the paper.
     """
     W, b, c = machine
-    H = np.empty((BLOCK, W.shape[1]), np.float32)
-    R = np.empty((BLOCK, W.shape[0]), np.float32)
+    H = np.empty((neural.BLOCK, W.shape[1]), np.float32)
+    R = np.empty((neural.BLOCK, W.shape[0]), np.float32)
     total = 0.0
     streams = np.arange(2)  # not literals, for which Numba would compile `draw` again
-    for first in range(0, len(V), BLOCK):
-        block = V[first : first + BLOCK]
+    for first in range(0, len(V), neural.BLOCK):
+        block = V[first : first + neural.BLOCK]
         hidden, again = H[: len(block)], R[: len(block)]
         np.dot(block, W, hidden)
         if sampled:
-            draw(hidden, c, key, streams[0], first)
+            neural.draw(hidden, c, key, streams[0], first)
         else:
-            activate(hidden, c, ONE)
+            neural.activate(hidden, c, neural.ONE)
         np.dot(hidden, W.T, again)
         if sampled:
-            draw(again, b, key, streams[1], first)
+            neural.draw(again, b, key, streams[1], first)
         else:
-            activate(again, b, ONE)
-        error = ZERO
+            neural.activate(again, b, neural.ONE)
+        error = neural.ZERO
         for row in range(block.shape[0]):
             for unit in range(block.shape[1]):
                 error += abs(block[row, unit] - again[row, unit])

@@ -37,19 +37,7 @@ PATIENCE = 20
 class EDA(Algorithm):
     """An estimation of distribution algorithm: a model and the population around it.
 
-    Parameters
-    ----------
-    model : Model or str
-        What is learned of the selected rows: ``RBM()``, or a text such as "boa:max_parents=4".
-    population : int or "auto"
-        Number of rows, even. "auto" interleaves populations of doubling size.
-    tournament : int
-        Size of a tournament.
-    pairing : str
-        Which rows meet in a tournament: "any", or "parent-offspring".
-    replacement : str
-        Which rows make room for the offspring: "keep-parents", "worst", "rtr" or "rtr-prune".
-        "auto" uses what suits the model.
+    The model may be given as a text, such as "boa:max_parents=4".
 
     Examples
     --------
@@ -132,15 +120,6 @@ class Incremental(Algorithm):
     What was learned before is kept by the model alone, so it has to learn incrementally: `PBIL`, or
     a `Tree` with a decay. This is the loop of Baluja (1994) and of Baluja and Davies (1997).
 
-    Parameters
-    ----------
-    model : Model or str
-        What is learned: ``PBIL(rate=0.1, start="half")``, or a text such as "pbil:rate=0.1".
-    population : int
-        Number of rows that are sampled in each generation.
-    best : int
-        Number of the best of them that the model learns from.
-
     Examples
     --------
     >>> import harmonium as hm
@@ -197,13 +176,6 @@ class PaperTree(Incremental):
     name: ClassVar[str] = "tree-paper"
 
     model: Model = field(default=Tree(decay=0.99, prior=1000.0))
-    best: int = 2
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, model: Model | str = ..., population: int = ..., best: int = ...
-        ) -> None: ...
 
 
 def _resolve_model(algorithm: EDA | Incremental) -> None:
@@ -214,9 +186,8 @@ def _resolve_model(algorithm: EDA | Incremental) -> None:
     elif isinstance(model, dict):
         model = MODELS.from_dict(model)
     if not isinstance(model, Model):
-        raise algorithm.field_error(
-            "model", "a model, such as harmonium.RBM(), or a subclass of harmonium.Model"
-        )
+        expected = "a model, such as harmonium.RBM(), or a subclass of harmonium.Model"
+        raise algorithm.field_error("model", expected)
     object.__setattr__(algorithm, "model", model)
 
 
@@ -245,6 +216,7 @@ class ModelSearch(Search):
 
     def __init__(self, algorithm: EDA | Incremental, space: Space | int, seed: int) -> None:
         super().__init__(algorithm, space, seed)
+        self.state = self.State()
         self.model = algorithm.model
         self.size = cast("int", algorithm.population)
         """Number of rows of the population."""
@@ -318,11 +290,7 @@ class PopulationSearch(ModelSearch):
 
     State = PopulationState
     state: PopulationState
-
-    def __init__(self, eda: EDA, space: Space | int, seed: int) -> None:
-        super().__init__(eda, space, seed)
-        self.eda = eda
-        self.state = PopulationState()
+    algorithm: EDA
 
     @property
     def population(self) -> Population | None:
@@ -344,14 +312,14 @@ class PopulationSearch(ModelSearch):
         """Return a random population, then the offspring of each generation."""
         if self.state.population is None:
             return self._randomize()
-        population = self._mix_in(self.state.population)
+        population = _mix_in(self.state.known, self.state.population)
         with self.clock.charge("selection"):
             rng = self._rng("selection")
-            if self.eda.pairing == "parent-offspring":
+            if self.algorithm.pairing == "parent-offspring":
                 # The first generation has no parents: its halves are random, as is their pairing.
                 parents = select_pairs(population.fitness, rng)
             else:
-                parents = select(population.fitness, self.eda.tournament, rng)
+                parents = select(population.fitness, self.algorithm.tournament, rng)
         offspring = self._breed(population.bits[parents], len(parents))
         self.state.population, self.state.known = population, None
         self.state.parents = parents
@@ -359,30 +327,25 @@ class PopulationSearch(ModelSearch):
 
     def receive(self, rows: Bits, fitness: Fitness) -> None:
         """Algorithm 1, line 6: the next population from parents and offspring."""
-        state, told = self.state, Population(rows, fitness)
-        if state.population is None or state.parents is None:
-            state.population = self._mix_in(told)
-        else:
-            renew = REPLACEMENTS[cast("Replacement", self.eda.replacement)]
+        state, renewed = self.state, Population(rows, fitness)
+        if state.population is not None and state.parents is not None:
+            renew = REPLACEMENTS[cast("Replacement", self.algorithm.replacement)]
             with self.clock.charge("selection"):
                 rng = self._rng("replacement")
-                renewed = renew(state.population, state.parents, told, rng)
-            state.population = self._mix_in(renewed)
+                renewed = renew(state.population, state.parents, renewed, rng)
             state.generation += 1
-        state.known = None
+        state.population, state.known = _mix_in(state.known, renewed), None
 
     def inject(self, rows: Bits, fitness: Fitness) -> None:
         """Let known solutions join the population, at the next step."""
         known = Population(rows, fitness)
         self.state.known = known if self.state.known is None else self.state.known.join(known)
 
-    def _mix_in(self, population: Population) -> Population:
-        known = self.state.known
-        return population if known is None else _take_better(population, known)
 
-
-def _take_better(population: Population, known: Population) -> Population:
+def _mix_in(known: Population | None, population: Population) -> Population:
     """Let known solutions take the places of the worst, where they are better and new."""
+    if known is None:
+        return population
     here = {row.tobytes() for row in population.bits}
     rows = {row.tobytes(): number for number, row in enumerate(known.bits)}
     new = np.array([number for row, number in rows.items() if row not in here], dtype=np.intp)
@@ -473,14 +436,15 @@ class InterleavedSearch(Search):
 
     State = InterleavedState
     state: InterleavedState
+    algorithm: EDA
 
     def __init__(self, eda: EDA, space: Space | int, seed: int) -> None:
         super().__init__(eda, space, seed)
-        self.eda = eda
         self._searches: dict[int, PopulationSearch] = {}
         """The searches of the populations, by size; their states are those of the levels."""
         smallest = max(SMALLEST_POPULATION, 2 * eda.tournament)
         self.state = InterleavedState([self._grow(smallest, None)], smallest, smallest)
+        self.mask = self.current.mask
 
     @property
     def current(self) -> PopulationSearch:
@@ -489,10 +453,6 @@ class InterleavedSearch(Search):
     @property
     def fitted(self) -> Fitted | None:
         return self.current.fitted
-
-    @property
-    def mask(self) -> Bits:
-        return self.current.mask
 
     @property
     def population(self) -> Population | None:
@@ -513,12 +473,12 @@ class InterleavedSearch(Search):
         # Nothing has changed so far: a fit that failed or was interrupted can be asked for again.
         state.repairs += level.state.repairs - before
         state.current, state.largest = level.size, max(level.size, state.largest)
-        smaller = [one for one in state.levels if one.size < level.size and not one.retired]
-        larger = [one for one in state.levels if one.size > level.size and not one.retired]
-        state.levels = [*smaller, level, *larger]
+        others = [one for one in state.levels if not (one is level or one.retired)]
+        state.levels = sorted([*others, level], key=lambda one: one.size)
         self._searches = {one.size: self._searches[one.size] for one in state.levels}
-        for one in smaller:
-            one.turns = 0
+        for one in others:
+            if one.size < level.size:
+                one.turns = 0
         level.turns += 1
         return rows
 
@@ -558,7 +518,7 @@ class InterleavedSearch(Search):
         return Level(size, search.state)
 
     def _start(self, size: int) -> PopulationSearch:
-        search = PopulationSearch(self.eda.with_population(size), self.space, self.seed)
+        search = PopulationSearch(self.algorithm.with_population(size), self.space, self.seed)
         search.clock = self.clock
         self._searches[size] = search
         return search
@@ -590,11 +550,7 @@ class IncrementalSearch(ModelSearch):
 
     State = IncrementalState
     state: IncrementalState
-
-    def __init__(self, algorithm: Incremental, space: Space | int, seed: int) -> None:
-        super().__init__(algorithm, space, seed)
-        self.best = algorithm.best
-        self.state = IncrementalState()
+    algorithm: Incremental
 
     def status(self) -> Status:
         status = super().status()
@@ -606,6 +562,6 @@ class IncrementalSearch(ModelSearch):
         return self._randomize() if parents is None else self._breed(parents, self.size)
 
     def receive(self, rows: Bits, fitness: Fitness) -> None:
-        best = np.argsort(-fitness, kind="stable")[: self.best]
+        best = np.argsort(-fitness, kind="stable")[: self.algorithm.best]
         self.state.generation += self.state.parents is not None
         self.state.parents, self.state.mean = rows[best], Population(rows, fitness).mean
