@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harmonium.arrays import Bits, check_bits
-from harmonium.clock import TimeUp
+from harmonium.clock import TimeUp, now
 from harmonium.models import BOA, MODELS, UMDA, Model
 from harmonium.problems import check_problem, read_repair
 from harmonium.runs import Callback, Reason, Result, Runner, Stop, default_stop
@@ -32,7 +32,6 @@ from harmonium.runs.checkpoint import (
 from harmonium.runs.evaluate import (
     FunctionEvaluator,
     OnError,
-    check_feasible,
     count_workers,
     read_feasible,
 )
@@ -480,7 +479,7 @@ def _optimize(
     if initial is not None and variables is not None:
         initial = variables.read_rows(initial)
     initial = _check_initial(initial, space)
-    checking = check_feasible(initial, space, options.max_seconds)
+    checking = _check_feasible(initial, space, options.max_seconds)
     seed = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
     algorithm = options.make_algorithm(length)
     evaluator = FunctionEvaluator(
@@ -576,3 +575,17 @@ def _check_initial(initial: Any, space: Space) -> Bits:
             f"row {wrong[0]} of initial {space.explain_invalid(bits[wrong[0]])}; correct it"
         )
     return bits
+
+
+def _check_feasible(initial: Bits, space: Space, max_seconds: float | None) -> float:
+    """Raise if a known solution is not feasible; return the time that it took to check them.
+
+    At the time limit it ends: the others will not be evaluated.
+    """
+    started = now()
+    for number, row in enumerate(initial if space.feasible else ()):
+        if not space.accepts(row):
+            raise ValueError(f"solution {number} of initial is not feasible; leave it out")
+        if max_seconds is not None and now() - started >= max_seconds:
+            break
+    return now() - started

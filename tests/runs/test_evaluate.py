@@ -191,7 +191,8 @@ def test_each_row_is_called_once_and_then_served_from_the_cache(
     monkeypatch.setattr(evaluate_module, "MAX_CACHE_BYTES", 0)
     small = Cache(LENGTH)
     for number in range(3000):
-        small.put(number.to_bytes(2), float(number))
+        small.values[number.to_bytes(2)] = float(number)
+        small.trim()
     assert 900 < len(small.values) <= 1000
     assert 2999.0 in small.values.values()
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits, Fitness
 from harmonium.clock import Phase
 from harmonium.runs.command import Command
-from harmonium.runs.evaluate import FunctionEvaluator, OnError, read_feasible
+from harmonium.runs.evaluate import Failure, FunctionEvaluator, OnError, read_feasible
 from harmonium.runs.noise import NoisyRecord, NoisyRunner
 from harmonium.runs.record import Record
 from harmonium.runs.runner import LogEnd, Runner
@@ -156,11 +156,11 @@ def check_function(runner: Runner) -> None:
         )
     if not evaluator.cached or best is None:
         return
-    value, wrong = evaluator.try_once(best)
-    if wrong:
+    value = evaluator.try_once(best)
+    if isinstance(value, Failure):
         raise CheckpointError(
-            f"the function {wrong} for the best {len(best)} bits so far, for which the checkpoint "
-            f"has the value {runner.best:g}; resume with the same function"
+            f"the function {value.words} for the best {len(best)} bits so far, for which the "
+            f"checkpoint has the value {runner.best:g}; resume with the same function"
         )
     if not np.isclose(value, runner.best, rtol=1e-6, atol=1e-9):
         raise CheckpointError(
@@ -237,7 +237,8 @@ def _restore(
     for name in _EVALUATOR_FIELDS:
         setattr(evaluator, name, getattr(saved, name))
     evaluator.bound = None if saved.noise or saved.sign < 0 else evaluator.bound
-    evaluator.cache.update(saved.cache_keys, saved.cache_values.tolist())
+    known = zip(saved.cache_keys, saved.cache_values.tolist(), strict=True)
+    evaluator.cache.values.update(known)
     runner = (NoisyRunner if saved.noise else Runner)(
         ALGORITHMS.from_dict(saved.algorithm),
         Space(saved.length, saved.places, saved.values, *saved.ones, saved.exactly_one, accepts),
