@@ -582,8 +582,10 @@ def _check_feasible(initial: Bits, space: Space, max_seconds: float | None) -> f
 
     At the time limit it ends: the others will not be evaluated.
     """
+    if space.feasible is None or not len(initial):
+        return 0.0
     started = now()
-    for number, row in enumerate(initial if space.feasible else ()):
+    for number, row in enumerate(initial):
         if not space.accepts(row):
             raise ValueError(f"solution {number} of initial is not feasible; leave it out")
         if max_seconds is not None and now() - started >= max_seconds:
