@@ -135,12 +135,7 @@ class Evaluator(ABC):
     def evaluate(self, rows: Bits) -> Iterator[tuple[Places, Told]]:
         """Yield which of the rows have arrived, and what is told of them; in order if possible.
 
-        Raises
-        ------
-        TimeUp
-            If the deadline has passed before all rows were evaluated.
-        EvaluationError
-            If the function or the executor fails.
+        Ends with `TimeUp` after the deadline, and with `EvaluationError` if a call fails.
         """
 
     def find_goal(self, fitness: float) -> float | None:
@@ -213,27 +208,6 @@ class FunctionEvaluator(Evaluator):
 
     Each step is a generator: `evaluate` tells what `_look_up` yields, which calls the function for
     new rows with `_compute`, which reads the answers that `_call` yields by chunks.
-
-    Parameters
-    ----------
-    function : callable
-        Takes one row of integers; with `batch` all rows, (rows, length) of uint8.
-    length : int
-        Number of bits.
-    batch : bool
-        Whether the function takes all rows at once.
-    sign : float
-        -1 to minimise.
-    cached : bool
-        Whether rows seen before are served from a cache.
-    on_error : "raise" or "worst"
-        Whether a failed row raises, or counts as the worst.
-    executor : concurrent.futures.Executor, optional
-        Where rows are evaluated; by default here.
-    variables : Variables, optional
-        What the bits stand for, if the function takes a dict of values.
-    feasible : callable, optional
-        Takes a row and returns whether the function may be called for it.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from harmonium.arrays import Bits, Fitness, Told, merit
+from harmonium.arrays import Bits, Told, merit
 from harmonium.clock import TimeUp, cpu_now, deadline, now
 from harmonium.runs.evaluate import ALL, EvaluationError, Evaluator, Places, gather
 from harmonium.runs.record import Record, Solution, Step
@@ -276,7 +276,8 @@ class Runner:
             else:
                 missing = search.missing if missing is None else missing
                 arrived, where = rows[places], missing[:count][places]
-            self._count(arrived, merit(told))
+            if self.record.add(arrived, merit(told)):
+                self._note_best()
             search.tell(arrived, self._settle(arrived, told), where)
             before, after = after, read()
             seconds["selection"] += max(0.0, after - before - (clock.charged - charged))
@@ -315,10 +316,6 @@ class Runner:
             self.seconds = self.elapsed
             if error is not None:
                 raise error
-
-    def _count(self, rows: Bits, fitness: Fitness) -> None:
-        if self.record.add(rows, fitness):
-            self._note_best()
 
     def _note_best(self) -> None:
         """Note that the best is another row than before."""
