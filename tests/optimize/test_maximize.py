@@ -14,15 +14,6 @@ LENGTH = 20
 OPTIMUM = weigh(np.ones(LENGTH, dtype=np.uint8))
 
 
-def test_a_function_and_a_length_are_enough() -> None:
-    function = Calls()
-    result = hm.maximize(function, LENGTH)
-    assert result.x.tolist() == [1] * LENGTH
-    assert (result.fun, result.success) == (LENGTH, True)
-    assert result.calls == len(function.rows) == function.distinct
-    assert result.message == "the function was learned, and its best solution was found"
-
-
 def test_the_result_describes_the_run() -> None:
     function = Calls()
     result = hm.maximize(function, LENGTH, max_calls=700, **FAST)

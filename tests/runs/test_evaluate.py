@@ -24,7 +24,6 @@ from harmonium.runs.evaluate import (
     FunctionEvaluator,
     count_workers,
     gather,
-    warn_of_overhead,
 )
 from tests.functions import Calls, FakeTime, Inline, weigh, weigh_all
 from tests.rows import every_row
@@ -307,10 +306,6 @@ def test_an_executor_that_fails_is_named() -> None:
         evaluate(weigh, executor=Broken())
 
 
-def test_an_executor_slower_than_the_function_is_reported() -> None:
-    with pytest.warns(RuntimeWarning, match="takes 20 µs, but 40 µs through the executor"):
-        assert warn_of_overhead(0.004, 0.002, 100)
-    assert not warn_of_overhead(0.002, 0.002, 100)
-    assert not warn_of_overhead(0.004, 0.002, 49)
+def test_workers_of_an_executor_are_counted() -> None:
     assert count_workers(ThreadPoolExecutor(7)) == 7
     assert count_workers(Inline()) == os.cpu_count()

@@ -32,14 +32,6 @@ def test_a_result_prints_one_fact_a_line() -> None:
     ]
 
 
-def test_facts_that_are_zero_are_not_printed() -> None:
-    known = hm.maximize(weigh, 5, initial=np.ones(5), target=5.0, **FAST)
-    lines = str(known).splitlines()
-    assert "    calls: 1" in lines
-    assert "     best: found at evaluation 1" in lines  # by no population
-    assert not any("failures" in line or "repairs" in line for line in lines)
-
-
 def read_optimality(**options: Any) -> str:
     (line,) = (line for line in str(hm.maximize(**options)).splitlines() if " optimal: " in line)
     return line.partition(": ")[2]

@@ -49,15 +49,6 @@ def test_the_same_seed_gives_the_same_result(way: dict[str, Any]) -> None:
     assert [row.mean for row in one.trace] != [row.mean for row in other.trace]
 
 
-def test_the_result_says_what_was_run() -> None:
-    result = run(Trap(20, 5), SMALL, seed=3)
-    assert result.problem == "trap:length=20,order=5"
-    assert result.algorithm == "eda:model=umda,population=20,replacement=keep-parents"
-    assert (result.label, result.seed, result.optimum) == ("umda", 3, 20.0)
-    assert (result.best_found_by, result.minimized, result.repairs) == (20, False, 0)
-    assert (result.calls, result.nfev, result.failures) == (result.evaluations,) * 2 + (0,)
-
-
 def test_the_result_as_a_dict_is_plain() -> None:
     result = run(OneMax(8), SMALL, seed=3)
     shown = result.to_dict()
@@ -95,15 +86,6 @@ def mean_of(runner: Runner) -> float:
 def test_the_trace_has_the_facts_of_the_model() -> None:
     result = run(OneMax(40), EDA(SpyModel(), population=20), stop=Stop(max_generations=2), seed=1)
     assert [row.facts for row in result.trace] == [{}, {"parents": 10.0}, {"parents": 10.0}]
-
-
-@pytest.mark.parametrize("budget", [1, 7, 19, 20, 21, 29, 30, 35, 50])
-def test_the_budget_of_evaluations_is_spent_and_never_exceeded(budget: int) -> None:
-    problem = SpyProblem(50)
-    result = run(problem, SMALL, stop=Stop(max_evaluations=budget), seed=1)
-    assert result.stopped_by == "evaluations"
-    assert result.evaluations == budget == sum(len(batch) for batch in problem.batches)
-    assert result.fun == max(batch.sum(axis=1).max() for batch in problem.batches)
 
 
 def test_a_budget_spent_within_the_last_generation_is_the_reason() -> None:
@@ -156,16 +138,6 @@ def test_a_custom_problem_needs_no_spec() -> None:
     result = run(problem, EDA(UMDA(), population=100), seed=1)
     assert isinstance(problem, Problem)
     assert (result.problem, result.solved, result.stopped_by) == ("SpyProblem", True, "optimum")
-
-
-@pytest.mark.parametrize("dtype", [list, np.int64, np.float32, np.bool_])
-def test_fitness_may_be_any_numbers(dtype: Any) -> None:
-    def first(bits: Bits) -> Any:
-        return bits[:, 0].tolist() if dtype is list else bits[:, 0].astype(dtype)
-
-    result = run(Function(first), SMALL, stop=Stop(max_generations=2), seed=1)
-    assert result.fun == 1.0
-    assert type(result.fun) is float
 
 
 @pytest.mark.parametrize(
