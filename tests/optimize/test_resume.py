@@ -20,12 +20,6 @@ from tests.functions import (
     weigh_all,
 )
 
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "run.ckpt"
-
-
 WAYS: dict[str, dict[str, Any]] = {
     "default": {},
     "boa alone": {"model": "boa", "population": 60},

@@ -4,7 +4,6 @@ import os
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from harmonium.runs.evaluate import (
     count_workers,
     gather,
 )
-from tests.functions import Calls, FakeTime, Inline, weigh, weigh_all
+from tests.functions import Calls, FakeTime, Inline, Stuck, weigh, weigh_all
 from tests.rows import every_row
 from tests.runs.broken import LENGTH, ROWS, break_at, in_batches, without_place
 
@@ -222,22 +221,13 @@ def test_infeasible_rows_are_not_called() -> None:
     assert (evaluator.calls, evaluator.infeasible) == (allowed.sum(), (~allowed).sum())
 
 
-class Stuck(Inline):
-    """Answers only some of the calls, by their number; the others never end."""
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        if len(self.futures) % 3 != 1:
-            return super().submit(fn, *args, **kwargs)
-        self.futures.append(Future())
-        return self.futures[-1]
-
-
 def test_when_the_time_is_up_what_has_arrived_on_an_executor_counts() -> None:
-    evaluator = FunctionEvaluator(weigh, LENGTH, executor=Stuck())
+    answered = [place for place in range(20) if place % 3 != 1]
+    evaluator = FunctionEvaluator(weigh, LENGTH, executor=Stuck(answered))
     evaluator.deadline = now() + 0.1
     places, fitness, error = gather(evaluator, ROWS)
     assert isinstance(error, TimeUp)
-    assert places.tolist() == [place for place in range(20) if place % 3 != 1]
+    assert places.tolist() == answered
     np.testing.assert_allclose(fitness, weigh_all(ROWS[places]))
     assert all(future.done() for future in evaluator.executor.futures)  # type: ignore[union-attr]
 
@@ -265,12 +255,6 @@ def test_rows_evaluated_before_an_interrupt_are_kept() -> None:
     assert isinstance(error, KeyboardInterrupt)
     assert fitness.tolist() == ROWS[places].sum(axis=1).tolist()
     assert len(places) == 6
-
-
-@pytest.fixture(scope="module")
-def processes() -> Any:
-    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
-        yield executor
 
 
 def fail_for_some(row: NDArray[Any]) -> float:

@@ -1,17 +1,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.arrays import format_bits
-from tests.functions import FAST, Calls, interrupt_after, weigh
+from tests.functions import FAST, Calls, fail_for_some, interrupt_after, weigh
 
 LENGTH = 20
-
-
-def fail_for_some(row: NDArray[Any]) -> Any:
-    return None if row[:3].all() else weigh(row)
 
 
 def test_a_result_prints_one_fact_a_line() -> None:

@@ -1,7 +1,6 @@
 """`run`: what it takes, what ends it, and what the result reports."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -17,20 +16,6 @@ from tests.search.one_plus_one import OnePlusOne
 from tests.spies import SpyModel, SpyProblem
 
 SMALL = EDA(UMDA(), population=20)
-
-
-class Function:
-    """A problem of 40 bits and any function of rows, with unknown optimum; not a spec."""
-
-    length = 40
-    optimum = None
-
-    def __init__(self, function: Callable[[Bits], Any]) -> None:
-        self.function = function
-
-    def __call__(self, bits: Bits) -> Fitness:
-        fitness: Fitness = self.function(bits)
-        return fitness
 
 
 def without_times(result: Result) -> dict[str, Any]:
@@ -140,41 +125,6 @@ def test_a_custom_problem_needs_no_spec() -> None:
     assert (result.problem, result.solved, result.stopped_by) == ("SpyProblem", True, "optimum")
 
 
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (
-            lambda bits: np.where(np.arange(len(bits)) >= 7, np.nan, 0.0),
-            "fitness has nan in row 7 of 20; return a finite number for every row",
-        ),
-        (
-            lambda bits: np.where(np.arange(len(bits)) == 2, -np.inf, 0.0),
-            "fitness has -inf in row 2 of 20; return a finite number for every row",
-        ),
-        (
-            lambda bits: bits.sum(),
-            r"fitness has shape \(\) for 20 rows; return one number a row, \(20,\)",
-        ),
-        (
-            lambda bits: bits,
-            r"fitness has shape \(20, 40\) for 20 rows; return one number a row, \(20,\)",
-        ),
-        (lambda bits: ["high"] * len(bits), "fitness is not an array of real numbers"),
-    ],
-)
-def test_a_wrong_fitness_is_named(function: Callable[[Bits], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        run(Function(function), SMALL, seed=1)
-
-
-def test_an_error_in_the_problem_passes_through() -> None:
-    def broken(bits: Bits) -> Fitness:
-        raise LookupError("no such file")
-
-    with pytest.raises(LookupError, match="no such file"):
-        run(Function(broken), SMALL, seed=1)
-
-
 def test_without_a_population_size_the_result_says_which_one_found_the_best() -> None:
     result = run(OneMax(40), EDA(UMDA()), seed=1)
     assert (result.solved, result.stopped_by) == (True, "optimum")
@@ -256,10 +206,16 @@ def test_a_problem_may_change_the_rows_it_was_given() -> None:
     assert result.x.sum() == result.fun
 
 
-def test_a_forgotten_return_is_named() -> None:
-    class Silent(Halves):
+def test_a_wrong_fitness_is_named_and_errors_pass_through() -> None:
+    class Broken(Halves):
         def __call__(self, bits: Bits) -> Any:
-            bits.sum(axis=1)
+            if self.optimum:
+                raise LookupError("no such file")
+            return np.where(np.arange(len(bits)) >= 7, np.nan, 0.0)
 
-    with pytest.raises(ValueError, match="fitness is None; return one number a row"):
-        run(Silent(), EDA(UMDA(), population=20), seed=1)
+    problem = Broken()
+    with pytest.raises(ValueError, match="fitness has nan in row 7 of 20; return a finite number"):
+        run(problem, SMALL, seed=1)
+    problem.optimum = 8.0
+    with pytest.raises(LookupError, match="no such file"):
+        run(problem, SMALL, seed=1)

@@ -19,6 +19,7 @@ from harmonium.runs import Reason
 from harmonium.runs import runner as runner_module
 from harmonium.runs.evaluate import EvaluationError, FunctionEvaluator, ProblemEvaluator
 from harmonium.runs.stop import MESSAGES, OWN_ENDS
+from tests.functions import interrupt_after
 from tests.search.one_plus_one import OnePlusOne
 from tests.spies import SpyProblem
 
@@ -45,18 +46,6 @@ def make_runner(
     evaluator = FunctionEvaluator(function, LENGTH, **{"cached": False} | options)
     evaluator.target = target
     return Runner(algorithm or OnePlusOne(), Space(LENGTH), 1, evaluator, stop, initial)
-
-
-def interrupt_after(calls: int) -> Callable[[Any], int]:
-    """Return a function that is interrupted at one of its calls."""
-    counter = count(1)
-
-    def function(row: Any) -> int:
-        if next(counter) > calls:
-            raise KeyboardInterrupt
-        return int(row.sum())
-
-    return function
 
 
 def fail_after(calls: int) -> Callable[[Any], float]:
@@ -111,7 +100,7 @@ ENDS: dict[Reason, tuple[Callable[[], Runner], int | None]] = {
     "cpu-time": (lambda: make_runner(stop=Stop(max_cpu_seconds=1e-9)), None),
     "time": (lambda: make_runner(stop=Stop(max_seconds=1e-9)), 1),
     "callback": (lambda: with_callback(make_runner(), lambda runner: runner.steps == 7), 7),
-    "interrupted": (lambda: make_runner(function=interrupt_after(12)), 12),
+    "interrupted": (lambda: make_runner(function=interrupt_after(13, sum)), 12),
     "failed": (lambda: make_runner(SMALL, function=fail_after(12)), 12),
 }
 

@@ -25,11 +25,8 @@ from harmonium.space import Space
 from harmonium.space.codec import read_plain
 from harmonium.specs import SpecError, check_findable, from_dict
 from harmonium.state import CheckpointError, Snapshot, decode, encode
-from harmonium.system import FilePath, FileRefusedError, read_file, warn
+from harmonium.system import FilePath, warn
 from harmonium.text import one_line
-
-MAX_LOG_BYTES: Final = 1_000_000_000
-"""Size up to which a log is read, to drop the lines that are written again."""
 
 
 class ExistingCheckpointError(FileExistsError):
@@ -220,30 +217,24 @@ class Log:
     def __init__(self, path: FilePath) -> None:
         self._path = Path(path).absolute()
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # see close
+        self.close = self._file.close
 
     def rewind(self, end: LogEnd, seed: int) -> None:
         """Drop the lines of this search after a place, as they are written again; keep others."""
         if end[0] != str(self._path) or not self._path.is_file():
             return
-        try:
-            later = read_file(self._path, MAX_LOG_BYTES)[end[1] :]
-        except FileRefusedError as error:
-            warn(f"the log {self._path} {error}; lines of this search may be in it twice")
-            return
-        lines = later.splitlines(keepends=True)
-        kept = b"".join(line for line in lines if not _is_of(line, seed))
-        if len(kept) < len(later):
+        with open(self._path, "rb") as file:
+            file.seek(end[1])
+            lines = file.readlines()
+        kept = [line for line in lines if not _is_of(line, seed)]
+        if len(kept) < len(lines):
             self._file.truncate(end[1])
-            self._file.write(kept)
+            self._file.write(b"".join(kept))
 
     @property
     def end(self) -> LogEnd:
         """Where the next line goes."""
         return str(self._path), self._file.seek(0, os.SEEK_END)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
     def write(self, line: dict[str, Any]) -> LogEnd:
         """Add a line; return where the log ends."""

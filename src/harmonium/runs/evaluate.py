@@ -203,6 +203,7 @@ def make_keys(rows: Bits) -> list[bytes]:
     return [whole[start : start + width] for start in range(0, len(whole), width)]
 
 
+@dataclass(eq=False)
 class FunctionEvaluator(Evaluator):
     """Evaluates a function of the user.
 
@@ -210,30 +211,29 @@ class FunctionEvaluator(Evaluator):
     new rows with `_compute`, which reads the answers that `_call` yields by chunks.
     """
 
-    def __init__(
-        self,
-        function: Function,
-        length: int,
-        *,
-        batch: bool = False,
-        sign: float = 1.0,
-        cached: bool = True,
-        on_error: OnError = "raise",
-        executor: Executor | None = None,
-        variables: Variables | None = None,
-        feasible: Feasible | None = None,
-    ) -> None:
-        self.function = function if variables is None else variables.wrap(function, batch)
-        self.batch, self.sign, self.cached, self.on_error = batch, sign, cached, on_error
-        self.executor, self.variables, self.feasible = executor, variables, feasible
-        self.bound = read_bound(function) if sign > 0 else None
+    function: Function
+    """Takes one row of integers; with `batch` all rows, (rows, length) of uint8."""
+    length: int
+    batch: bool = False
+    sign: float = 1.0
+    cached: bool = True
+    on_error: OnError = "raise"
+    executor: Executor | None = None
+    variables: Variables | None = None
+    feasible: Feasible | None = None
+
+    def __post_init__(self) -> None:
+        function = self.function
+        self.bound = read_bound(function) if self.sign > 0 else None
         self.name = getattr(function, "__name__", type(function).__name__)
-        self.cache = Cache(length)
+        if self.variables is not None:
+            self.function = self.variables.wrap(function, self.batch)
+        self.cache = Cache(self.length)
         self.answered = False
         """Whether the function has returned a finite number."""
         self._calls, self._seconds, self._elapsed = 0, 0.0, 0.0
         """Calls in this process, their time inside the function, and the time waiting for them."""
-        self._judged = executor is None
+        self._judged = self.executor is None
         self._last_failure = ""
 
     @property
