@@ -17,7 +17,8 @@ OPTIMUM = weigh(np.ones(LENGTH, dtype=np.uint8))
 def test_the_result_describes_the_run() -> None:
     function = Calls()
     result = hm.maximize(function, LENGTH, max_calls=700, **FAST)
-    assert (result.x.dtype, result.x.shape) == (np.int64, (LENGTH,))
+    assert result.x.dtype == np.int64
+    assert result.x.shape == (LENGTH,)
     assert isinstance(result.fun, float)
     assert result.fun == result.x.sum() == max(row.sum() for row in function.rows)
     assert result.calls == len(function.rows) == function.distinct == 700 < result.evaluations

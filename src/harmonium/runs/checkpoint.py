@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
@@ -16,8 +16,7 @@ from harmonium.arrays import Bits, Fitness
 from harmonium.clock import Phase
 from harmonium.runs.command import Command
 from harmonium.runs.evaluate import Failure, FunctionEvaluator, read_feasible
-from harmonium.runs.noise import NoisyRecord, NoisyRunner
-from harmonium.runs.record import Record
+from harmonium.runs.noise import NoisyRunner
 from harmonium.runs.runner import LogEnd, Runner
 from harmonium.runs.stop import Reason, Stop
 from harmonium.search import ALGORITHMS
@@ -188,7 +187,7 @@ def _restore(
         did, pass_it = ("had", "pass it again") if saved.feasible else ("had no", "leave it out")
         raise CheckpointError(f"the search {did} `feasible`; {pass_it}")
     if isinstance(function, Command) and function.timeout is None:
-        function = replace(function, timeout=saved.timeout)
+        function.timeout = saved.timeout
     variables = None if saved.variables is None else read_plain(saved.variables)
     accepts = read_feasible(feasible, variables)
     given: dict[str, Any] = {"executor": executor, "variables": variables, "feasible": accepts}
@@ -204,7 +203,7 @@ def _restore(
         from_dict(Stop, saved.stop),
         saved.initial,
     )
-    runner.record = decode(NoisyRecord if saved.noise else Record, saved.record)
+    runner.record = decode(runner.record_type, saved.record)
     vars(runner).update(saved.runner)
     runner.search = runner.algorithm.restore(runner.space, runner.seed, saved.search)
     runner.search.clock.seconds.update(saved.cpu_seconds)

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from harmonium.arrays import Bits
 from harmonium.specs import SpecError
@@ -31,16 +31,52 @@ What they printed is in the pipes already; only a process that has left the grou
 """
 
 
-class _Running:
-    """The programs that are running, so that they can be ended from another thread."""
+def end_group(process: "subprocess.Popen[bytes]") -> None:
+    """End a program and all that it has started in its process group."""
+    if os.name != "posix":
+        process.kill()
+        return
+    with suppress(ProcessLookupError, PermissionError):  # all have ended
+        os.killpg(process.pid, signal.SIGKILL)
 
-    def __init__(self) -> None:
+
+@dataclass
+class Command:
+    """Runs a program for each row, without a shell; {bits} becomes a string of 0 and 1.
+
+    Each program has a process group of its own, which is ended with it: no process is left behind,
+    and Ctrl-C reaches harmonium alone.
+    """
+
+    words: tuple[str, ...]
+    timeout: float | None = None
+    """Seconds the program may take."""
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
 
+    def __call__(self, bits: Bits) -> float:
+        """Return the number that the program prints, last of all, for one row."""
+        text = "".join("1" if bit else "0" for bit in bits)
+        words = [word.replace("{bits}", text) for word in self.words]
+        with self._start(words) as process:
+            printed, complaint = self._read(process, words[0])
+        if process.returncode:
+            said = one_line(complaint.strip().rpartition("\n")[2])
+            raise RuntimeError(f"{words[0]} ended with code {process.returncode}: {said}")
+        return _read_number(words[0], printed)
+
+    def stop(self) -> None:
+        """End all programs that are running, from any thread, and start no more."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                end_group(process)
+
     @contextmanager
-    def start(self, words: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
+    def _start(self, words: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
         """Start a program in a process group of its own; it has ended after the block."""
         with self._lock:
             if self._stopped:
@@ -55,7 +91,7 @@ class _Running:
                 )
             except OSError as error:
                 raise RuntimeError(f"{words[0]} cannot be run: {error.strerror}") from None
-            self._processes.add(process)
+            self._running.add(process)
         try:
             with process:  # closes its output, and waits for it
                 try:
@@ -64,52 +100,7 @@ class _Running:
                     end_group(process)
         finally:
             with self._lock:
-                self._processes.discard(process)
-
-    def stop(self) -> None:
-        """End all programs, and start no more."""
-        with self._lock:
-            self._stopped = True
-            for process in self._processes:
-                end_group(process)
-
-
-def end_group(process: "subprocess.Popen[bytes]") -> None:
-    """End a program and all that it has started in its process group."""
-    if os.name != "posix":
-        process.kill()
-        return
-    with suppress(ProcessLookupError, PermissionError):  # all have ended
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-@dataclass(frozen=True)
-class Command:
-    """Runs a program for each row, without a shell; {bits} becomes a string of 0 and 1.
-
-    Each program has a process group of its own, which is ended with it: no process is left behind,
-    and Ctrl-C reaches harmonium alone.
-    """
-
-    words: tuple[str, ...]
-    timeout: float | None = None
-    """Seconds the program may take."""
-    _running: _Running = field(default_factory=_Running, compare=False, repr=False)
-
-    def __call__(self, bits: Bits) -> float:
-        """Return the number that the program prints, last of all, for one row."""
-        text = "".join("1" if bit else "0" for bit in bits)
-        words = [word.replace("{bits}", text) for word in self.words]
-        with self._running.start(words) as process:
-            printed, complaint = self._read(process, words[0])
-        if process.returncode:
-            said = one_line(complaint.strip().rpartition("\n")[2])
-            raise RuntimeError(f"{words[0]} ended with code {process.returncode}: {said}")
-        return _read_number(words[0], printed)
-
-    def stop(self) -> None:
-        """End all programs that are running, and start no more."""
-        self._running.stop()
+                self._running.discard(process)
 
     def _read(self, process: "subprocess.Popen[bytes]", program: str) -> tuple[str, str]:
         """Return the last of what a program prints, and of its errors, when it has ended.

@@ -54,6 +54,8 @@ class Runner:
     'the callback stopped the search'
     """
 
+    record_type: type[Record] = Record
+
     def __init__(
         self,
         algorithm: Algorithm,
@@ -69,7 +71,7 @@ class Runner:
         none = np.empty((0, space.length), dtype=np.uint8)
         self.initial = none if initial is None else initial.copy()
         self.search: Search = algorithm.start(space, seed)
-        self.record = Record()
+        self.record = self.record_type()
         self.steps = 0
         """Batches of which all rows were told."""
         self.complete = True
@@ -144,7 +146,10 @@ class Runner:
     def start_clock(self) -> None:
         """Let the time of this process begin, and tell the others when it is up."""
         self.started = now() - self.seconds
-        limit = self._limits.max_seconds
+        self._set_deadline(self._limits)
+
+    def _set_deadline(self, stop: Stop) -> None:
+        limit = stop.max_seconds
         self.evaluator.deadline = math.inf if limit is None else self.started + limit
 
     def _begin(self) -> Reason | None:
