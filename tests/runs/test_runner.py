@@ -239,33 +239,6 @@ def test_a_log_has_a_line_for_every_improvement_of_a_search_without(tmp_path: Pa
     assert {line["generation"] for line in lines} == {None}
 
 
-def test_a_custom_search_is_not_told_of_known_solutions_that_all_fail() -> None:
-    rows: list[int] = []
-
-    class Search(type(OnePlusOne().start(LENGTH, 1))):  # type: ignore[misc]
-        def tell(self, bits: Any, fitness: Any, places: Any = None) -> None:
-            rows.append(len(bits))
-            super().tell(bits, fitness, places)
-
-    class Recorded(OnePlusOne):
-        def start(self, space: Space | int, seed: int) -> Any:
-            return Search(self, space, seed)
-
-    def function(row: Any) -> float:
-        return float("nan") if row.all() else float(row.sum())
-
-    result = hm.maximize(
-        function,
-        LENGTH,
-        algorithm=Recorded(),
-        seed=1,
-        initial=np.ones(LENGTH),
-        on_error="worst",
-        max_evaluations=5,
-    )
-    assert (rows, result.evaluations, result.failures) == ([1] * 4, 5, 1)
-
-
 def test_a_resumed_run_keeps_its_cpu_time(tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
     for algorithm in (EDA(BOA()), EDA(BOA(), population=40)):

@@ -305,8 +305,8 @@ class FunctionEvaluator(Evaluator):
         new, places = list(first), np.array(list(first.values()))
         done = taken = 0
         for part, arrived in self._compute(rows[places], places, len(rows)):
-            fresh = dict(zip(new[part], arrived.tolist(), strict=True))
-            known.update(fresh)
+            chosen, numbers = new[part], arrived.tolist()
+            known.update(zip(chosen, numbers, strict=True))
             self.cache.trim()
             if part.start > taken:  # rows before it are missing
                 yield places[part], arrived
@@ -314,7 +314,7 @@ class FunctionEvaluator(Evaluator):
             taken = part.stop
             end = len(rows) if taken == len(new) else int(places[taken])
             if len(new) < len(keys):
-                values.update(fresh)
+                values.update(zip(chosen, numbers, strict=True))
                 yield slice(done, end), np.array([values[key] for key in keys[done:end]])
             else:
                 yield slice(done, end), arrived
@@ -330,7 +330,7 @@ class FunctionEvaluator(Evaluator):
         waiting = now()
         if waiting >= self.deadline and self.calls:
             raise TimeUp
-        before = np.array([self._elapsed, self._seconds, self.calls])
+        elapsed, seconds, calls = self._elapsed, self._seconds, self.calls
         for part, called, answers in self._call(rows):
             self._note_calls(len(answers.values), answers.seconds, now() - waiting)
             fitness, error = self._read(answers, called, rows[part], places[part], of)
@@ -340,8 +340,8 @@ class FunctionEvaluator(Evaluator):
                 raise error
             waiting = now()
         if not self._judged:
-            after = np.array([self._elapsed, self._seconds, self.calls])
-            self._judged = warn_of_overhead(*(after - before).tolist())
+            cost = (self._elapsed - elapsed, self._seconds - seconds, self.calls - calls)
+            self._judged = warn_of_overhead(*cost)
 
     def _note_calls(self, calls: int, seconds: float, elapsed: float) -> None:
         self.calls += calls

@@ -201,6 +201,9 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIN_PENDING = 4096
 """Number of pending hashes below which they are not merged."""
 
+_MAX_SMALL_BATCH = 16
+"""Rows of a batch that is buffered; larger batches are hashed at once."""
+
 _MAX_BUFFERED_BITS = 2**16
 
 
@@ -217,7 +220,7 @@ class Distinct:
     """Hashes that are not merged yet."""
     pending_rows: int = 0
     buffer: list[bytes] = field(default_factory=list)
-    """Rows that are not hashed yet: calling the kernel for one row is slow."""
+    """Rows that are not hashed yet: calling the kernel is slow."""
     buffered_bits: int = 0
     length: int = 0
 
@@ -231,23 +234,29 @@ class Distinct:
     def add(self, rows: Bits) -> None:
         """Add rows.
 
-        Hashes are merged when as many are pending as were seen before, so that adding n rows one by
-        one takes O(n log n) steps in all.
+        Small batches are buffered and hashed together. Hashes are merged when as many are pending
+        as were seen before, so that adding n rows one by one takes O(n log n) steps in all.
         """
-        self.length = rows.shape[1]
+        count, self.length = rows.shape
+        if count > _MAX_SMALL_BATCH:
+            self._add_hashes(hash_rows(np.ascontiguousarray(rows)))
+            return
         self.buffer.append(rows.tobytes())
-        self.buffered_bits += rows.size
+        self.buffered_bits += count * self.length
         if self.buffered_bits > _MAX_BUFFERED_BITS:
             self._hash_buffer()
-            if self.pending_rows > max(_MIN_PENDING, len(self.seen)):
-                self._merge()
 
     def _hash_buffer(self) -> None:
-        if self.buffer:
+        if self.buffered_bits:
             rows = np.frombuffer(bytearray().join(self.buffer), dtype=np.uint8)
-            self.pending.append(hash_rows(rows.reshape(-1, self.length)))
-            self.pending_rows += len(self.pending[-1])
+            self._add_hashes(hash_rows(rows.reshape(-1, self.length)))
             self.buffer, self.buffered_bits = [], 0
+
+    def _add_hashes(self, hashes: NDArray[np.uint64]) -> None:
+        self.pending.append(hashes)
+        self.pending_rows += len(hashes)
+        if self.pending_rows > max(_MIN_PENDING, len(self.seen)):
+            self._merge()
 
     def _merge(self) -> None:
         if self.pending:
