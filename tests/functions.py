@@ -1,7 +1,7 @@
 """Functions, executors and clocks to optimise with, shared by the tests of runs and optimize."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor, Future
 from typing import Any
 
@@ -38,6 +38,20 @@ class Inline(Executor):
         except BaseException as error:  # noqa: BLE001
             future.set_exception(error)
         return future
+
+
+class Stuck(Inline):
+    """Answers only some of the calls, by their number; the others never end."""
+
+    def __init__(self, answered: Collection[int] = ()) -> None:
+        super().__init__()
+        self.answered = answered
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if len(self.futures) in self.answered:
+            return super().submit(fn, *args, **kwargs)
+        self.futures.append(Future())
+        return self.futures[-1]
 
 
 class Calls:
@@ -94,6 +108,11 @@ def weigh_all(bits: NDArray[Any]) -> Any:
 
 def weigh(row: NDArray[Any]) -> float:
     return float(weigh_all(row))
+
+
+def fail_for_some(row: NDArray[Any]) -> Any:
+    """Return no value for rows that begin with three ones."""
+    return None if row[:3].all() else weigh(row)
 
 
 def interrupt_after(calls: int, function: Any = weigh) -> Any:

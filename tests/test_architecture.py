@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 TESTS: Final = Path(__file__).parent
 PACKAGE: Final = TESTS.parent / "src" / "harmonium"
 MODULES: Final = sorted(PACKAGE.rglob("*.py"))
@@ -133,17 +131,6 @@ def test_modules_import_only_from_those_above() -> None:
     assert_exceptions(found, ALLOWED_IMPORTS)
 
 
-def test_imports_are_found_wherever_they_are() -> None:
-    """Also lazy ones, those for type checkers, and relative ones."""
-    source = (
-        "import harmonium.cli\nimport numpy as np\nfrom harmonium import clock, Result\n"
-        "if TYPE_CHECKING:\n    from harmonium.studies import Study\n"
-        "def lazy():\n    from ..reports.page import draw\n    from . import other\n"
-    )
-    found = set(find_imports(ast.parse(source), PACKAGE / "models" / "imagined.py"))
-    assert found == {"cli", "clock", "harmonium", "studies", "reports", "models"}
-
-
 def count_lines(node: ast.stmt) -> int:
     return (node.end_lineno or 0) - node.lineno + 1
 
@@ -245,20 +232,3 @@ def test_only_the_command_line_names_its_flags() -> None:
         flags = [text for text in messages if re.search(r"(^|[^-\w])--[a-z]", text)]
         wrong += [f"{name_file(path)}: {text}" for text in flags]
     assert wrong == []
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("isinstance(x, RBM)", ["RBM"]),
-        ("isinstance(x, (models.RBM, BOA))", ["RBM", "BOA"]),
-        ("isinstance(x, RBM | BOA | None)", ["RBM", "BOA", "None"]),
-        ("issubclass(type(x), RBM)", ["RBM"]),
-        ("type(x) is RBM", ["RBM"]),
-        ("match x:\n    case RBM():\n        pass", ["RBM"]),
-        ("isinstance(x, int)", ["int"]),
-        ("len(x)", []),
-    ],
-)
-def test_type_tests_are_found(source: str, names: list[str]) -> None:
-    assert list(find_type_tests(ast.parse(source))) == names

@@ -22,7 +22,7 @@ from harmonium.models import (
     PaperRBM,
     Tree,
 )
-from harmonium.optimize import Options, maximize, minimize, resume
+from harmonium.optimize import maximize, minimize, resume
 from harmonium.problems import (
     HIFF,
     NK,
@@ -89,7 +89,6 @@ __all__ = [
     "MaxSat",
     "Model",
     "OneMax",
-    "Options",
     "PaperRBM",
     "PaperTree",
     "Polynomial",

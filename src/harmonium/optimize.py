@@ -11,6 +11,7 @@ from concurrent.futures import Executor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, ParamSpec, get_type_hints
 
 import msgspec
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from harmonium.arrays import Bits, check_bits
-from harmonium.clock import TimeUp
+from harmonium.clock import TimeUp, now
 from harmonium.models import BOA, MODELS, UMDA, Model
 from harmonium.problems import check_problem, read_repair
 from harmonium.runs import Callback, Reason, Result, Runner, Stop, default_stop
@@ -32,7 +33,6 @@ from harmonium.runs.checkpoint import (
 from harmonium.runs.evaluate import (
     FunctionEvaluator,
     OnError,
-    check_feasible,
     count_workers,
     read_feasible,
 )
@@ -190,8 +190,7 @@ def maximize(
     >>> hm.maximize(hm.Trap(length=20, order=4), seed=1).fun
     20.0
     """
-    options = {key: value for key, value in locals().items() if key not in ("function", "length")}
-    return _optimize(function, length, Options(**options), sign=1.0)
+    return _optimize(1.0, **locals())
 
 
 _MINIMIZE = """Find bits for which a function is as small as possible.
@@ -224,9 +223,7 @@ def _mirror(search: Callable[P, Result]) -> Callable[P, Result]:
 
     @functools.wraps(search)
     def minimize(*args: P.args, **kwargs: P.kwargs) -> Result:
-        options = inspect.signature(search).bind(*args, **kwargs).arguments
-        function, length = options.pop("function"), options.pop("length", None)
-        return _optimize(function, length, Options(**options), sign=-1.0)
+        return _optimize(-1.0, **inspect.signature(search).bind(*args, **kwargs).arguments)
 
     minimize.__name__ = minimize.__qualname__ = "minimize"
     minimize.__doc__ = _MINIMIZE
@@ -234,165 +231,6 @@ def _mirror(search: Callable[P, Result]) -> Callable[P, Result]:
 
 
 minimize = _mirror(maximize)
-
-
-class Option(NamedTuple):
-    """One option of `maximize`, as its signature and its help define it."""
-
-    kind: Any
-    """Its annotation, which may have bounds."""
-    default: Any
-    text: str
-    """What it is for, in one or more sentences."""
-
-
-@functools.cache
-def list_options(search: Callable[..., Result] = maximize) -> dict[str, Option]:
-    """Return the options of `maximize` or `resume` by name."""
-    hints = get_type_hints(search, include_extras=True)
-    found = re.findall(
-        r"^([\w, ]+) : .*\n((?:    .*\n|\n)+)", inspect.getdoc(search) or "", re.MULTILINE
-    )
-    texts = {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
-    return {
-        name: Option(hints[name], parameter.default, texts.get(name, ""))
-        for name, parameter in inspect.signature(search).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    }
-
-
-class Options:
-    """Options of `maximize`, which defines and documents them; checked when made.
-
-    Parameters
-    ----------
-    **options
-        Any of the options of `maximize`, by name.
-
-    Examples
-    --------
-    >>> import harmonium as hm
-    >>> hm.Options(max_calls=100).cache
-    True
-    >>> hm.Options(max_calls=0)
-    Traceback (most recent call last):
-        ...
-    ValueError: max_calls is 0; expected an integer ≥ 1
-    """
-
-    def __init__(self, **options: Any) -> None:
-        known = list_options()
-        for name in options:
-            if name not in known:
-                raise TypeError(f"unknown option {name!r}; known: {', '.join(known)}")
-        for name, option in known.items():
-            value = options.get(name, option.default)
-            setattr(self, name, _check_plain(name, value, option.kind))
-        self._check()
-
-    def _check(self) -> None:
-        """Raise for options that are no functions, executors or files, or exclude each other."""
-        for name, expected in _FUNCTIONS.items():
-            if not (getattr(self, name) is None or callable(getattr(self, name))):
-                raise TypeError(f"{name} is {getattr(self, name)!r}; expected {expected}")
-        if isinstance(self.executor, type) or not hasattr(self.executor or Executor(), "submit"):
-            raise TypeError(
-                f"executor is {self.executor!r}; expected a concurrent.futures.Executor, opened"
-            )
-        if self.algorithm is not None and (self.model, self.population) != ("auto", "auto"):
-            raise ValueError(
-                "model and population are settings of the EDA; leave them out when algorithm is "
-                "given, or pass algorithm=EDA(model, population=…)"
-            )
-        for name in ("fixed", "subset_size", "exactly_one"):
-            if self.space is not None and getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name} is for bits; with space leave values out, or pass feasible"
-                )
-        for name in ("checkpoint", "log"):
-            _check_path(name, getattr(self, name))
-
-    def __getattr__(self, name: str) -> Any:
-        """Tell type checkers that options are attributes."""
-        raise AttributeError(name)
-
-    def adapt_stop(self, stop: Stop) -> Stop:
-        """Return stopping rules with the given limits.
-
-        Confirmations end a search only if they are asked for, or if nothing else says when to stop.
-        """
-        limits = {one.name: getattr(self, one.name, None) for one in fields(Stop)}
-        given = {name: limit for name, limit in limits.items() if limit is not None}
-        if self.target is not None or Stop(**given).has_budget:
-            stop = replace(stop, confirmations=None)
-        return replace(stop, **given)
-
-    def make_algorithm(self, length: int) -> Algorithm:
-        """Return the algorithm that is asked for: by default a pyramid, or an EDA with a model."""
-        if isinstance(self.algorithm, str):
-            return ALGORITHMS.parse(self.algorithm)
-        if isinstance(self.algorithm, Algorithm):
-            return self.algorithm
-        if self.algorithm is not None:
-            raise TypeError(f"algorithm is {self.algorithm!r}; expected an Algorithm or its text")
-        if (self.model, self.population) == ("auto", "auto"):
-            return self._make_default()
-        model: Any = self.model
-        if model == "auto":
-            model = BOA() if length <= MAX_NETWORK_LENGTH else UMDA()
-        elif isinstance(model, str):
-            model = MODELS.parse(model)
-        replacement: Any = getattr(model, "growing_replacement", None) or "auto"
-        return EDA(model, population=self.population, replacement=replacement)
-
-    def _make_default(self) -> Pyramid:
-        """Return a pyramid that learns the function, unless its values are noisy.
-
-        At least as many newcomers walk in step as an executor has workers.
-        """
-        kind = Pyramid if self.noise else Structure
-        if self.executor is None:
-            return kind()
-        workers = count_workers(self.executor)
-        return kind(newcomers=max(kind().newcomers, workers), first_newcomers=workers)
-
-
-_FUNCTIONS = {
-    "callback": "a function of the runner",
-    "feasible": "a function that returns bool",
-}
-"""By option that is a function, what it is."""
-
-_PLAIN = (
-    *("target", "max_calls", "max_evaluations", "max_seconds", "stagnation", "confirmations"),
-    *("on_error", "progress"),
-)
-"""Options of plain types, which are checked against their annotations."""
-
-
-def _check_plain(name: str, value: Any, kind: Any) -> Any:
-    """Return the value of an option; raise if it does not fit its annotation."""
-    if name not in _PLAIN or value is None:
-        return value
-    plain = value.item() if isinstance(value, np.generic) else value
-    if kind == (Count | None) and isinstance(plain, int | float) and plain % 1 == 0:
-        plain = plain if isinstance(plain, bool) else min(int(plain), MAX_COUNT)
-    with suppress(msgspec.ValidationError):
-        plain = msgspec.convert(plain, kind)
-        if not isinstance(plain, float) or math.isfinite(plain):
-            return plain
-    expected = describe_type(kind).removesuffix(" or none")
-    raise ValueError(f"{name} is {value!r}; expected {expected}")
-
-
-def _check_path(name: str, path: FilePath | None) -> None:
-    if path is None:
-        return
-    file = Path(path)
-    if file.is_dir():
-        raise FileNotFoundError(f"{name} is {file}, a folder; expected a file")
-    if not file.parent.is_dir():
-        raise FileNotFoundError(f"{name} is {file}; expected a file in an existing folder")
 
 
 def resume(
@@ -443,12 +281,11 @@ def resume(
     """
     if not callable(function):
         raise TypeError(f"function is {function!r}; expected resume(path, function)")
-    given = {key: value for key, value in locals().items() if key not in ("path", "function")}
-    options = Options(**given | {"log": fix_outputs(checkpoint=path, log=log)["log"]})
+    options = _check_options(**locals())
     runner = load_runner(Path(path), function, executor, feasible)
     if target is not None:
         runner.evaluator.target = float(target) * runner.evaluator.sign
-    runner.stop = options.adapt_stop(runner.stop)
+    runner.stop = _adapt_stop(runner.stop, options)
     runner.start_clock()  # so that an executor is not waited for without end
     try:
         with plain_interrupts():
@@ -462,27 +299,29 @@ def resume(
 
 
 def _optimize(
-    function: Callable[[Any], Any], length: int | None, options: Options, sign: float
+    sign: float, function: Callable[[Any], Any], length: int | None = None, **given: Any
 ) -> Result:
     """Check everything, then run."""
+    options = _check_options(**given)
     if options.checkpoint is not None:
-        check_free(Path(options.checkpoint))
-    vars(options).update(fix_outputs(checkpoint=options.checkpoint, log=options.log))
+        check_free(Path(given["checkpoint"]))
     variables = None if options.space is None else Variables(options.space)
     if length is None and variables is None and hasattr(function, "length"):
-        problem = check_problem(function)
-        length, vars(options)["batch"] = int(problem.length), True
+        length, options.batch = int(check_problem(function).length), True
     length = _check_function(function, length, variables)
     groups = options.exactly_one if variables is None else variables.groups
     feasible = read_feasible(options.feasible, variables)
     space = make_space(length, options.fixed, options.subset_size, groups, feasible)
-    initial = options.initial
-    if initial is not None and variables is not None:
-        initial = variables.read_rows(initial)
-    initial = _check_initial(initial, space)
-    checking = check_feasible(initial, space, options.max_seconds)
+    initial, seconds = _read_initial(options.initial, variables, space, options.max_seconds)
     seed = secrets.randbits(32) if options.seed is None else check_seed(options.seed)
-    algorithm = options.make_algorithm(length)
+    algorithm = choose_algorithm(
+        length,
+        options.algorithm,
+        options.model,
+        options.population,
+        executor=options.executor,
+        noise=options.noise,
+    )
     evaluator = FunctionEvaluator(
         function,
         length,
@@ -498,7 +337,7 @@ def _optimize(
         evaluator.target = float(options.target) * sign
     if options.noise:
         evaluator.bound = None  # a noisy value may exceed it
-    stop = options.adapt_stop(default_stop(algorithm))
+    stop = _adapt_stop(default_stop(algorithm), options)
     kind = NoisyRunner if options.noise else Runner
     try:
         runner = kind(algorithm, space, seed, evaluator, stop, initial)
@@ -507,13 +346,13 @@ def _optimize(
             f"{length:,} bits are too many for {algorithm} in this memory; the model umda needs "
             "far less, or choose a smaller space"
         ) from None
-    runner.seconds = checking
+    runner.seconds = seconds
     if options.checkpoint is not None:
         keep_checkpoint(runner, Path(options.checkpoint))
     return _carry_out(runner, options, function)
 
 
-def _carry_out(runner: Runner, options: Options, function: object) -> Result:
+def _carry_out(runner: Runner, options: SimpleNamespace, function: object) -> Result:
     """Run to the end, with callback, log and progress; return rows that the problem allows."""
     runner.callback = options.callback
     with one_interrupt(), ExitStack() as stack:
@@ -541,6 +380,146 @@ def _open_progress(wanted: bool | Literal["lines"] | None) -> "Progress | None":
     return Progress.in_notebook() or Progress.on_terminal()
 
 
+def choose_algorithm(
+    length: int,
+    algorithm: Algorithm | str | None = None,
+    model: Model | str = "auto",
+    population: int | Literal["auto"] = "auto",
+    *,
+    executor: Executor | None = None,
+    noise: bool = False,
+) -> Algorithm:
+    """Return the algorithm that options ask for: by default a pyramid, or an EDA with a model.
+
+    The pyramid learns the function, unless its values are noisy. At least as many newcomers walk in
+    step as an executor has workers.
+    """
+    if isinstance(algorithm, str):
+        return ALGORITHMS.parse(algorithm)
+    if isinstance(algorithm, Algorithm):
+        return algorithm
+    if algorithm is not None:
+        raise TypeError(f"algorithm is {algorithm!r}; expected an Algorithm or its text")
+    if (model, population) == ("auto", "auto"):
+        kind = Pyramid if noise else Structure
+        if executor is None:
+            return kind()
+        workers = count_workers(executor)
+        return kind(newcomers=max(kind().newcomers, workers), first_newcomers=workers)
+    if model == "auto":
+        model = BOA() if length <= MAX_NETWORK_LENGTH else UMDA()
+    elif isinstance(model, str):
+        model = MODELS.parse(model)
+    replacement: Any = getattr(model, "growing_replacement", None) or "auto"
+    return EDA(model, population=population, replacement=replacement)
+
+
+def _adapt_stop(stop: Stop, options: SimpleNamespace) -> Stop:
+    """Return stopping rules with the given limits.
+
+    Confirmations end a search only if they are asked for, or if nothing else says when to stop.
+    """
+    limits = {one.name: getattr(options, one.name, None) for one in fields(Stop)}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    if options.target is not None or Stop(**given).has_budget:
+        stop = replace(stop, confirmations=None)
+    return replace(stop, **given)
+
+
+class Option(NamedTuple):
+    """One option of `maximize`, as its signature and its help define it."""
+
+    kind: Any
+    """Its annotation, which may have bounds."""
+    default: Any
+    text: str
+    """What it is for, in one or more sentences."""
+
+
+@functools.cache
+def list_options(search: Callable[..., Result] = maximize) -> dict[str, Option]:
+    """Return the options of `maximize` or `resume` by name."""
+    hints = get_type_hints(search, include_extras=True)
+    found = re.findall(
+        r"^([\w, ]+) : .*\n((?:    .*\n|\n)+)", inspect.getdoc(search) or "", re.MULTILINE
+    )
+    texts = {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
+    return {
+        name: Option(hints[name], parameter.default, texts.get(name, ""))
+        for name, parameter in inspect.signature(search).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+
+
+_FUNCTIONS: Final = {
+    "callback": "a function of the runner",
+    "feasible": "a function that returns bool",
+}
+"""By option that is a function, what it is."""
+
+_PLAIN: Final = (
+    *("target", "max_calls", "max_evaluations", "max_seconds", "stagnation", "confirmations"),
+    *("on_error", "progress"),
+)
+"""Options of plain types, which are checked against their annotations."""
+
+
+def _check_options(path: FilePath | None = None, function: Any = None, **given: Any) -> Any:
+    """Return the options by name, those that are not given by default; raise for invalid ones.
+
+    `path` is the checkpoint of a search that is resumed.
+    """
+    known = list_options()
+    options = SimpleNamespace(**{name: option.default for name, option in known.items()} | given)
+    for name in _PLAIN:
+        setattr(options, name, _check_plain(name, getattr(options, name), known[name].kind))
+    for name, expected in _FUNCTIONS.items():
+        value = getattr(options, name)
+        if not (value is None or callable(value)):
+            raise TypeError(f"{name} is {value!r}; expected {expected}")
+    if isinstance(options.executor, type) or not hasattr(options.executor or Executor(), "submit"):
+        raise TypeError(
+            f"executor is {options.executor!r}; expected a concurrent.futures.Executor, opened"
+        )
+    if options.algorithm is not None and (options.model, options.population) != ("auto", "auto"):
+        raise ValueError(
+            "model and population are settings of the EDA; leave them out when algorithm is "
+            "given, or pass algorithm=EDA(model, population=…)"
+        )
+    for name in ("fixed", "subset_size", "exactly_one"):
+        if options.space is not None and getattr(options, name) is not None:
+            raise ValueError(f"{name} is for bits; with space leave values out, or pass feasible")
+    for name in ("checkpoint", "log"):
+        _check_path(name, getattr(options, name))
+    vars(options).update(fix_outputs(checkpoint=path or options.checkpoint, log=options.log))
+    return options
+
+
+def _check_plain(name: str, value: Any, kind: Any) -> Any:
+    """Return the value of an option; raise if it does not fit its annotation."""
+    if value is None:
+        return value
+    plain = value.item() if isinstance(value, np.generic) else value
+    if kind == (Count | None) and isinstance(plain, int | float) and plain % 1 == 0:
+        plain = plain if isinstance(plain, bool) else min(int(plain), MAX_COUNT)
+    with suppress(msgspec.ValidationError):
+        plain = msgspec.convert(plain, kind)
+        if not isinstance(plain, float) or math.isfinite(plain):
+            return plain
+    expected = describe_type(kind).removesuffix(" or none")
+    raise ValueError(f"{name} is {value!r}; expected {expected}")
+
+
+def _check_path(name: str, path: FilePath | None) -> None:
+    if path is None:
+        return
+    file = Path(path)
+    if file.is_dir():
+        raise FileNotFoundError(f"{name} is {file}, a folder; expected a file")
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"{name} is {file}; expected a file in an existing folder")
+
+
 def _check_function(function: object, length: object, variables: Variables | None) -> int:
     """Raise for what is not a function or a length; return the length."""
     if not callable(function):
@@ -560,13 +539,19 @@ def _check_function(function: object, length: object, variables: Variables | Non
     return int(length)
 
 
-def _check_initial(initial: Any, space: Space) -> Bits:
+def _read_initial(
+    initial: Any, variables: Variables | None, space: Space, max_seconds: float | None
+) -> tuple[Bits, float]:
+    """Return the known solutions, and the time that it took to check whether they are feasible.
+
+    At the time limit checking ends: the others will not be evaluated.
+    """
     none = np.empty((0, space.length), dtype=np.uint8)
     if initial is None:
-        return none
-    rows = np.atleast_2d(np.asarray(initial))
+        return none, 0.0
+    rows = np.asarray(initial if variables is None else variables.read_rows(initial))
     try:
-        bits = check_bits(rows, space.length) if rows.size else none
+        bits = check_bits(np.atleast_2d(rows), space.length) if rows.size else none
     except ValueError as error:
         raise ValueError(f"initial: {error}") from None
     repaired = space.repair(bits, np.random.default_rng(0))
@@ -575,4 +560,11 @@ def _check_initial(initial: Any, space: Space) -> Bits:
         raise ValueError(
             f"row {wrong[0]} of initial {space.explain_invalid(bits[wrong[0]])}; correct it"
         )
-    return bits
+    started, seconds = now(), 0.0
+    for number, row in enumerate(bits if space.feasible else ()):
+        if not space.accepts(row):
+            raise ValueError(f"solution {number} of initial is not feasible; leave it out")
+        seconds = now() - started
+        if max_seconds is not None and seconds >= max_seconds:
+            break
+    return bits, seconds

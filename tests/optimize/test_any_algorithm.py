@@ -20,6 +20,7 @@ from tests.functions import (
     Fragile,
     Inline,
     assert_same,
+    fail_for_some,
     interrupt_after,
     undisturbed,
     weigh,
@@ -48,18 +49,9 @@ def way(request: pytest.FixtureRequest) -> dict[str, Any]:
     return {"seed": 3, **WAYS[request.param]}
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "run.ckpt"
-
-
 def save_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let saving take half of the time: after every row it would take minutes."""
     monkeypatch.setattr("harmonium.runs.runner.CHECKPOINT_TIME_SHARE", 0.5)
-
-
-def fail_for_some(row: NDArray[Any]) -> Any:
-    return None if row[:3].all() else weigh(row)
 
 
 def test_the_same_seed_gives_the_same_result(way: dict[str, Any]) -> None:

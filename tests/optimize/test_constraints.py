@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 import harmonium as hm
@@ -7,20 +9,21 @@ from tests.functions import FAST, Calls, weigh
 LENGTH = 20
 
 
+GROUPS = [(0, 5, 9), (3, 1), (2, 7, 11, 4)]
+CASES: tuple[dict[str, Any], ...] = (
+    {"fixed": {0: 0, 7: 1, -1: 0}, "subset_size": (4, 6)},
+    {"fixed": {6: 1, 9: 0}, "subset_size": (4, 6), "exactly_one": GROUPS},
+)
+
+
 @pytest.mark.parametrize("model", [cls.name for cls in MODELS] + ["auto"])
-def test_fixed_bits_and_subset_sizes_always_hold(model: str) -> None:
+@pytest.mark.parametrize("options", CASES, ids=["bits", "groups"])
+def test_constraints_always_hold(options: dict[str, Any], model: str) -> None:
     function = Calls()
-    result = hm.maximize(
-        function,
-        LENGTH,
-        model=model,
-        seed=1,
-        fixed={0: 0, 7: 1, -1: 0},
-        subset_size=(4, 6),
-        max_calls=300,
-    )
+    result = hm.maximize(function, LENGTH, model=model, seed=1, max_calls=200, **options)
     for row in (*function.rows, result.x):
-        assert (row[0], row[7], row[-1]) == (0, 1, 0)
+        assert all(row[place] == value for place, value in options["fixed"].items())
+        assert all(row[list(group)].sum() == 1 for group in options.get("exactly_one", ()))
         assert 4 <= row.sum() <= 6
     assert result.fun == 6
     pyramid = model == "auto"  # its moves keep to the constraints

@@ -47,16 +47,6 @@ def test_an_interrupt_inside_a_kernel_returns_the_best_so_far(
     assert (result.stopped_by, result.calls, len(fits)) == ("interrupted", 32, 1)
 
 
-def test_any_other_system_error_inside_a_kernel_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fit(*_: Any) -> Any:
-        raise SystemError("bad") from ValueError("worse")
-
-    hm.maximize(weigh, LENGTH, max_calls=50, **FAST)
-    monkeypatch.setattr(hm.UMDA, "fit", fit)
-    with pytest.raises(SystemError, match="bad"):
-        hm.maximize(weigh, LENGTH, **FAST)
-
-
 def test_an_interrupt_inside_a_compiled_function_returns_the_best_so_far() -> None:
     function = Calls()
 

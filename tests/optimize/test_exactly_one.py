@@ -9,38 +9,9 @@ import pytest
 
 import harmonium as hm
 from harmonium.arrays import Row
-from harmonium.models import MODELS
 from harmonium.space import make_space
 from tests.cli.commands import call_here
 from tests.functions import Calls
-
-GROUPS = [(0, 5, 9), (3, 1), (2, 7, 11, 4)]
-LENGTH = 14
-
-
-def is_valid(row: Row) -> bool:
-    return all(row[list(group)].sum() == 1 for group in GROUPS)
-
-
-@pytest.mark.parametrize("model", [cls.name for cls in MODELS] + ["auto"])
-def test_groups_always_hold(model: str) -> None:
-    function = Calls()
-    result = hm.maximize(
-        function,
-        LENGTH,
-        model=model,
-        seed=1,
-        exactly_one=GROUPS,
-        fixed={6: 1, 9: 0},
-        subset_size=(4, 5),
-        max_calls=200,
-    )
-    for row in (*function.rows, result.x):
-        assert is_valid(row)
-        assert (row[6], row[9]) == (1, 0)
-        assert 4 <= row.sum() <= 5
-    pyramid = model == "auto"  # its moves keep to the constraints
-    assert (0 < result.repairs <= result.evaluations) != pyramid
 
 
 def colour_clashes(row: Row) -> float:

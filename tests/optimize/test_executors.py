@@ -1,6 +1,4 @@
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import pytest
@@ -9,12 +7,6 @@ import harmonium as hm
 from tests.functions import FAST, Inline, assert_same, weigh
 
 LENGTH = 20
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
-        yield executor
 
 
 @pytest.mark.filterwarnings("ignore:an evaluation takes:RuntimeWarning")

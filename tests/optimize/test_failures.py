@@ -26,38 +26,10 @@ def test_a_lost_executor_ends_the_run_with_the_best_so_far_attached() -> None:
     assert caught.value.result.fun == weigh(caught.value.result.x)
 
 
-def test_a_row_that_failed_is_never_the_result() -> None:
-    # One row of a thousand has a value, so that the worst is the best.
-    def function(row: NDArray[Any]) -> float:
-        return 5.0 if row[:10].sum() == 3 and row[0] and row[4] and row[7] else np.nan
-
-    known = np.zeros(LENGTH, dtype=np.uint8)
-    known[[0, 4, 7]] = 1
-    first = np.concatenate([np.eye(LENGTH, dtype=np.uint8)[:5], known[None]])
-    result = hm.maximize(function, LENGTH, initial=first, on_error="worst", max_calls=100, **FAST)
-    assert result.fun == function(result.x) == 5.0
-
-
 def test_a_function_that_always_fails_is_refused() -> None:
     for model in ("umda", "auto"):
         with pytest.raises(hm.EvaluationError, match=r"failed for all of the first 3\d rows"):
             hm.maximize(lambda row: np.nan, LENGTH, on_error="worst", model=model)
-
-
-def test_a_failure_of_the_eleventh_row_has_the_best_of_ten_attached() -> None:
-    calls = 0
-
-    def function(row: NDArray[Any]) -> float:
-        nonlocal calls
-        calls += 1
-        if calls == 11:
-            raise RuntimeError("eleven")
-        return float(calls)
-
-    with pytest.raises(hm.EvaluationError, match="raised RuntimeError: eleven") as caught:
-        hm.maximize(function, 50, seed=1)
-    assert caught.value.result is not None
-    assert caught.value.result.fun == 10.0
 
 
 def test_a_first_row_that_fails_is_never_the_best() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.arrays import Bits
-from tests.functions import FAST, Calls, undisturbed
+from tests.functions import FAST, Calls
 
 Row = tuple[int, ...]
 
@@ -111,43 +111,3 @@ def test_any_answer_is_a_number_or_an_error(answers: list[Any], on_error: Any, b
         result = error.result
     # The value is always what the function returned for these bits.
     assert float(given[result.x.astype(np.uint8).tobytes()]) == result.fun
-
-
-@given(
-    broken=st.sets(st.integers(0, 31)),
-    budget=st.integers(1, 40),
-    options=st.fixed_dictionaries(
-        {
-            "model": st.sampled_from(["umda", "auto"]),
-            "batch": st.booleans(),
-            "cache": st.booleans(),
-            "population": st.sampled_from([8, "auto"]),
-        }
-    ),
-)
-@settings(max_examples=50)
-def test_rows_that_raise_count_once_each(
-    broken: set[int], budget: int, options: dict[str, Any]
-) -> None:
-    seen: set[int] = set()
-
-    def function(bits: NDArray[Any]) -> Any:
-        numbers = bits @ [16, 8, 4, 2, 1]
-        seen.update(np.atleast_1d(numbers).tolist())
-        if not broken.isdisjoint(np.atleast_1d(numbers).tolist()):
-            raise LookupError("broken")
-        return numbers
-
-    try:
-        result = undisturbed(
-            hm.maximize, function, 5, seed=1, max_calls=budget, on_error="worst", **options
-        )
-    except hm.EvaluationError as error:
-        assert "failed for all of the first" in str(error)  # noqa: PT017
-        assert seen <= broken
-        return
-    assert result.calls <= budget
-    if options["cache"]:
-        assert result.calls == len(seen)
-        assert result.failures == len(seen & broken)
-    assert result.fun == max(seen - broken) == result.x @ [16, 8, 4, 2, 1]

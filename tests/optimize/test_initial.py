@@ -31,17 +31,6 @@ def test_known_solutions_that_all_fail_raise_an_evaluation_error(options: dict[s
         )
 
 
-def test_a_good_start_helps() -> None:
-    known = np.ones((1, LENGTH), dtype=np.uint8)
-    known[0, 3] = 0
-    start, alone = (
-        hm.maximize(weigh, LENGTH, target=OPTIMUM, initial=initial, **FAST)
-        for initial in (known, None)
-    )
-    assert start.success
-    assert start.calls < alone.calls
-
-
 @pytest.mark.parametrize("initial", [[], np.empty((0, LENGTH)), None])
 def test_an_empty_initial_changes_nothing(initial: Any) -> None:
     options: dict[str, Any] = {"max_calls": 100, **FAST}

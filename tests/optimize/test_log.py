@@ -1,13 +1,12 @@
 import errno
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import harmonium as hm
 from harmonium.state import Snapshot
-from tests.functions import FAST, stop_at, weigh
+from tests.functions import FAST, weigh
 
 LENGTH = 20
 
@@ -23,35 +22,6 @@ def test_the_log_has_one_line_of_json_for_each_row_of_the_trace(tmp_path: Path) 
         assert set(line) - set(vars(row)) == {"seed", "seconds"}
         assert line["seed"] == 1
     assert [line["seconds"] for line in lines] == sorted(line["seconds"] for line in lines)
-
-
-def test_a_resumed_log_has_each_step_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log, checkpoint = tmp_path / "run.jsonl", tmp_path / "run.ckpt"
-    log.write_text("an older line\n", encoding="utf-8")
-    # Saved after the first step alone.
-    monkeypatch.setattr("harmonium.runs.runner.CHECKPOINT_TIME_SHARE", 1e-9)
-
-    def interrupt(runner: hm.Runner) -> bool:
-        if runner.search.status().generation == 6:
-            raise KeyboardInterrupt
-        return False
-
-    options: dict[str, Any] = {"log": log, "checkpoint": checkpoint}
-    hm.maximize(weigh, LENGTH, callback=interrupt, **options, **FAST)
-    hm.resume(checkpoint, weigh, log=log, callback=stop_at(8))
-    first, *lines = log.read_text("utf-8").splitlines()
-    assert first == "an older line"
-    assert [json.loads(line)["step"] for line in lines] == [*range(len(lines))]
-    assert json.loads(lines[-1])["generation"] == 8
-
-
-def test_resuming_with_another_log_keeps_its_lines(tmp_path: Path) -> None:
-    checkpoint, other = tmp_path / "run.ckpt", tmp_path / "other.jsonl"
-    options: dict[str, Any] = {"log": tmp_path / "run.jsonl", "checkpoint": checkpoint}
-    hm.maximize(weigh, LENGTH, callback=stop_at(2), **options, **FAST)
-    other.write_text("x" * 10_000 + "\n", encoding="utf-8")
-    hm.resume(checkpoint, weigh, log=other, callback=stop_at(3))
-    assert other.read_text("utf-8").splitlines()[0] == "x" * 10_000
 
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_search(

@@ -14,15 +14,6 @@ LENGTH = 20
 OPTIMUM = weigh(np.ones(LENGTH, dtype=np.uint8))
 
 
-def test_a_function_and_a_length_are_enough() -> None:
-    function = Calls()
-    result = hm.maximize(function, LENGTH)
-    assert result.x.tolist() == [1] * LENGTH
-    assert (result.fun, result.success) == (LENGTH, True)
-    assert result.calls == len(function.rows) == function.distinct
-    assert result.message == "the function was learned, and its best solution was found"
-
-
 def test_the_result_describes_the_run() -> None:
     function = Calls()
     result = hm.maximize(function, LENGTH, max_calls=700, **FAST)
@@ -30,27 +21,21 @@ def test_the_result_describes_the_run() -> None:
     assert result.x.shape == (LENGTH,)
     assert isinstance(result.fun, float)
     assert result.fun == result.x.sum() == max(row.sum() for row in function.rows)
-    assert result.calls == len(function.rows) == 700
-    assert result.evaluations > result.calls
-    assert 1 <= result.best_found_at <= result.evaluations
-    assert (result.label, result.seed, result.minimized) == ("umda", 1, False)
-    assert result.problem == "Calls"
+    assert result.calls == len(function.rows) == function.distinct == 700 < result.evaluations
+    assert result.unique_evaluations == 700
+    assert (result.problem, result.label, result.seed) == ("Calls", "umda", 1)
     assert str(hm.ALGORITHMS.parse(result.algorithm)) == result.algorithm
-    assert (result.solved, result.optimum) == (False, None)
-    assert result.unique_evaluations == function.distinct == 700
-    assert result.best_found_by in (32, 64, 128)
+    assert (result.minimized, result.solved, result.optimum) == (False, False, None)
     assert (result.failures, result.repairs) == (0, 0)
-    assert result.seconds >= 0
     assert set(result.cpu_seconds) == {"fitness", "selection", "building", "sampling"}
-    assert [row.step for row in result.trace] == list(range(len(result.trace)))
     # The first population of each size is random: no model was built for it.
-    first = sum(1 for row in result.trace if row.generation == 0)
     sizes = {row.population for row in result.trace}
-    assert 1 <= first <= len(sizes)
+    assert result.best_found_by in sizes
     assert result.trace[-1].generation == result.generations == len(result.trace) - len(sizes)
-    assert [row.calls for row in result.trace] == sorted(row.calls for row in result.trace)
+    for name in ("calls", "best"):
+        values = [getattr(row, name) for row in result.trace]
+        assert values == sorted(values)
     assert all(row.calls <= row.evaluations for row in result.trace)
-    assert [row.best for row in result.trace] == sorted(row.best for row in result.trace)
     assert result.trace[-1].best == result.fun
 
 

@@ -153,7 +153,8 @@ def test_a_resumed_search_gives_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     function = Fragile(noisy, seed=1)
     result = hm.maximize(function, 15, checkpoint=path, **options)
     while result.stopped_by == "interrupted":
-        noisy.calls = decode(SavedRun, hm.Snapshot.load(path).facts["run"]).calls
+        saved = decode(SavedRun, hm.Snapshot.load(path).facts["run"])
+        noisy.calls = saved.evaluator["calls"]
         result = hm.resume(path, function)
     assert function.interrupts >= 2
     assert_same(result, expected)

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium import CheckpointError
-from harmonium.arrays import Bits
 from tests.functions import (
     FAST,
     Calls,
@@ -20,12 +19,6 @@ from tests.functions import (
     weigh,
     weigh_all,
 )
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "run.ckpt"
-
 
 WAYS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -51,27 +44,6 @@ def test_a_run_interrupted_many_times_ends_like_an_undisturbed_one(
         assert result.message == "interrupted; this is the best found so far"
         result = hm.resume(path, function)
     assert function.interrupts >= 2
-    assert_same(result, expected)
-
-
-def test_failures_and_signs_of_batches_are_kept(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save_every_step(monkeypatch)
-
-    def function(bits: Bits) -> Any:
-        return np.where(bits[:, :3].all(axis=1), np.nan, weigh_all(bits))
-
-    options: dict[str, Any] = {
-        **{"seed": 3, "max_calls": 600, "model": "umda", "batch": True},
-        **{"on_error": "worst", "target": -1.0},
-    }
-    expected = hm.minimize(function, 12, **options)
-    assert expected.failures > 0
-    fragile = Fragile(function, seed=1, left=4)
-    result = hm.minimize(fragile, 12, checkpoint=path, **options)
-    while result.stopped_by == "interrupted":
-        result = hm.resume(path, fragile)
     assert_same(result, expected)
 
 

@@ -51,13 +51,3 @@ def test_rows_that_failed_are_no_solutions() -> None:
     result = hm.maximize(function, 4, on_error="worst", seed=1)
     assert result.failures == 8
     assert [int(one.x[0]) for one in result.solutions] == [0] * 8
-
-
-def test_the_dictionary_has_them_in_plain_types() -> None:
-    plain = hm.maximize(weigh, 5, seed=1, max_calls=20).to_dict()
-    assert plain["solutions"][0] == {
-        "x": plain["x"],
-        "fun": plain["fun"],
-        "fun_error": None,
-        "found_at": plain["best_found_at"],
-    }

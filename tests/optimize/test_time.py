@@ -1,6 +1,5 @@
 """`max_seconds` is kept, whatever takes the time: a call, an executor, a model."""
 
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 import harmonium as hm
-from tests.functions import FAST, Calls, FakeTime, Inline, assert_same, weigh
+from tests.functions import FAST, Calls, FakeTime, Inline, Stuck, assert_same, weigh
 
 LENGTH = 20
-
-
-class Stuck(Inline):
-    """Answers only some of the calls, by their number; the others never end."""
-
-    def __init__(self, answered: Any = ()) -> None:
-        super().__init__()
-        self.answered = answered
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        if len(self.futures) in self.answered:
-            return super().submit(fn, *args, **kwargs)
-        self.futures.append(Future())
-        return self.futures[-1]
 
 
 @pytest.mark.parametrize("executor", [None, Inline()], ids=["here", "executor"])

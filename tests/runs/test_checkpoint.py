@@ -12,11 +12,6 @@ from harmonium.state import CheckpointError, Snapshot, decode, encode
 from tests.functions import FAST, Calls, Fragile, save_every_step, weigh
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "run.ckpt"
-
-
 def test_a_file_that_cannot_be_read_is_named(path: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"run\.ckpt: cannot be read: No such file"):
         hm.resume(path, weigh)
@@ -43,16 +38,6 @@ def test_saving_takes_a_small_share_of_the_time(
     hm.maximize(weigh, 30, checkpoint=path, callback=call_back, **FAST)
     # At the start and the end; in between half a second for ten, at a second a step.
     assert saves == [0, 10, 21, 30, 35]
-
-
-@pytest.mark.parametrize("where", ["", "nowhere/run.ckpt"])
-def test_a_path_that_cannot_be_written_is_refused_before_any_call(
-    where: str, tmp_path: Path
-) -> None:
-    function = Calls()
-    with pytest.raises(FileNotFoundError, match="expected a file"):
-        hm.maximize(function, 12, checkpoint=tmp_path / where)
-    assert function.rows == []
 
 
 def test_a_file_that_is_not_a_checkpoint_is_not_overwritten(path: Path) -> None:

@@ -15,11 +15,6 @@ from tests.functions import FAST, weigh
 MAGIC = b"harmonium checkpoint 3\n"
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "run.ckpt"
-
-
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a small checkpoint."""

@@ -4,7 +4,6 @@ import os
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,8 @@ from harmonium.runs.evaluate import (
     FunctionEvaluator,
     count_workers,
     gather,
-    warn_of_overhead,
 )
-from tests.functions import Calls, FakeTime, Inline, weigh, weigh_all
+from tests.functions import Calls, FakeTime, Inline, Stuck, weigh, weigh_all
 from tests.rows import every_row
 from tests.runs.broken import LENGTH, ROWS, break_at, in_batches, without_place
 
@@ -191,7 +189,8 @@ def test_each_row_is_called_once_and_then_served_from_the_cache(
     monkeypatch.setattr(evaluate_module, "MAX_CACHE_BYTES", 0)
     small = Cache(LENGTH)
     for number in range(3000):
-        small.put(number.to_bytes(2), float(number))
+        small.values[number.to_bytes(2)] = float(number)
+        small.trim()
     assert 900 < len(small.values) <= 1000
     assert 2999.0 in small.values.values()
 
@@ -222,22 +221,13 @@ def test_infeasible_rows_are_not_called() -> None:
     assert (evaluator.calls, evaluator.infeasible) == (allowed.sum(), (~allowed).sum())
 
 
-class Stuck(Inline):
-    """Answers only some of the calls, by their number; the others never end."""
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        if len(self.futures) % 3 != 1:
-            return super().submit(fn, *args, **kwargs)
-        self.futures.append(Future())
-        return self.futures[-1]
-
-
 def test_when_the_time_is_up_what_has_arrived_on_an_executor_counts() -> None:
-    evaluator = FunctionEvaluator(weigh, LENGTH, executor=Stuck())
+    answered = [place for place in range(20) if place % 3 != 1]
+    evaluator = FunctionEvaluator(weigh, LENGTH, executor=Stuck(answered))
     evaluator.deadline = now() + 0.1
     places, fitness, error = gather(evaluator, ROWS)
     assert isinstance(error, TimeUp)
-    assert places.tolist() == [place for place in range(20) if place % 3 != 1]
+    assert places.tolist() == answered
     np.testing.assert_allclose(fitness, weigh_all(ROWS[places]))
     assert all(future.done() for future in evaluator.executor.futures)  # type: ignore[union-attr]
 
@@ -265,12 +255,6 @@ def test_rows_evaluated_before_an_interrupt_are_kept() -> None:
     assert isinstance(error, KeyboardInterrupt)
     assert fitness.tolist() == ROWS[places].sum(axis=1).tolist()
     assert len(places) == 6
-
-
-@pytest.fixture(scope="module")
-def processes() -> Any:
-    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
-        yield executor
 
 
 def fail_for_some(row: NDArray[Any]) -> float:
@@ -306,10 +290,6 @@ def test_an_executor_that_fails_is_named() -> None:
         evaluate(weigh, executor=Broken())
 
 
-def test_an_executor_slower_than_the_function_is_reported() -> None:
-    with pytest.warns(RuntimeWarning, match="takes 20 µs, but 40 µs through the executor"):
-        assert warn_of_overhead(0.004, 0.002, 100)
-    assert not warn_of_overhead(0.002, 0.002, 100)
-    assert not warn_of_overhead(0.004, 0.002, 49)
+def test_workers_of_an_executor_are_counted() -> None:
     assert count_workers(ThreadPoolExecutor(7)) == 7
     assert count_workers(Inline()) == os.cpu_count()

@@ -1,17 +1,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import harmonium as hm
 from harmonium.arrays import format_bits
-from tests.functions import FAST, Calls, interrupt_after, weigh
+from tests.functions import FAST, Calls, fail_for_some, interrupt_after, weigh
 
 LENGTH = 20
-
-
-def fail_for_some(row: NDArray[Any]) -> Any:
-    return None if row[:3].all() else weigh(row)
 
 
 def test_a_result_prints_one_fact_a_line() -> None:
@@ -30,14 +25,6 @@ def test_a_result_prints_one_fact_a_line() -> None:
         "     seed: 1",
         f"  seconds: {result.seconds:.3g}",
     ]
-
-
-def test_facts_that_are_zero_are_not_printed() -> None:
-    known = hm.maximize(weigh, 5, initial=np.ones(5), target=5.0, **FAST)
-    lines = str(known).splitlines()
-    assert "    calls: 1" in lines
-    assert "     best: found at evaluation 1" in lines  # by no population
-    assert not any("failures" in line or "repairs" in line for line in lines)
 
 
 def read_optimality(**options: Any) -> str:

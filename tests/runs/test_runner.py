@@ -19,6 +19,7 @@ from harmonium.runs import Reason
 from harmonium.runs import runner as runner_module
 from harmonium.runs.evaluate import EvaluationError, FunctionEvaluator, ProblemEvaluator
 from harmonium.runs.stop import MESSAGES, OWN_ENDS
+from tests.functions import interrupt_after
 from tests.search.one_plus_one import OnePlusOne
 from tests.spies import SpyProblem
 
@@ -45,18 +46,6 @@ def make_runner(
     evaluator = FunctionEvaluator(function, LENGTH, **{"cached": False} | options)
     evaluator.target = target
     return Runner(algorithm or OnePlusOne(), Space(LENGTH), 1, evaluator, stop, initial)
-
-
-def interrupt_after(calls: int) -> Callable[[Any], int]:
-    """Return a function that is interrupted at one of its calls."""
-    counter = count(1)
-
-    def function(row: Any) -> int:
-        if next(counter) > calls:
-            raise KeyboardInterrupt
-        return int(row.sum())
-
-    return function
 
 
 def fail_after(calls: int) -> Callable[[Any], float]:
@@ -111,7 +100,7 @@ ENDS: dict[Reason, tuple[Callable[[], Runner], int | None]] = {
     "cpu-time": (lambda: make_runner(stop=Stop(max_cpu_seconds=1e-9)), None),
     "time": (lambda: make_runner(stop=Stop(max_seconds=1e-9)), 1),
     "callback": (lambda: with_callback(make_runner(), lambda runner: runner.steps == 7), 7),
-    "interrupted": (lambda: make_runner(function=interrupt_after(12)), 12),
+    "interrupted": (lambda: make_runner(function=interrupt_after(13, sum)), 12),
     "failed": (lambda: make_runner(SMALL, function=fail_after(12)), 12),
 }
 
@@ -248,33 +237,6 @@ def test_a_log_has_a_line_for_every_improvement_of_a_search_without(tmp_path: Pa
     assert lines[-1]["evaluations"] == result.best_found_at
     assert len(lines) < 40
     assert {line["generation"] for line in lines} == {None}
-
-
-def test_a_custom_search_is_not_told_of_known_solutions_that_all_fail() -> None:
-    rows: list[int] = []
-
-    class Search(type(OnePlusOne().start(LENGTH, 1))):  # type: ignore[misc]
-        def tell(self, bits: Any, fitness: Any, places: Any = None) -> None:
-            rows.append(len(bits))
-            super().tell(bits, fitness, places)
-
-    class Recorded(OnePlusOne):
-        def start(self, space: Space | int, seed: int) -> Any:
-            return Search(self, space, seed)
-
-    def function(row: Any) -> float:
-        return float("nan") if row.all() else float(row.sum())
-
-    result = hm.maximize(
-        function,
-        LENGTH,
-        algorithm=Recorded(),
-        seed=1,
-        initial=np.ones(LENGTH),
-        on_error="worst",
-        max_evaluations=5,
-    )
-    assert (rows, result.evaluations, result.failures) == ([1] * 4, 5, 1)
 
 
 def test_a_resumed_run_keeps_its_cpu_time(tmp_path: Path) -> None:

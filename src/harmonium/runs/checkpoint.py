@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits, Fitness
 from harmonium.clock import Phase
 from harmonium.runs.command import Command
-from harmonium.runs.evaluate import FunctionEvaluator, OnError, read_feasible
-from harmonium.runs.noise import NoisyRecord, NoisyRunner
-from harmonium.runs.record import Record
+from harmonium.runs.evaluate import Failure, FunctionEvaluator, read_feasible
+from harmonium.runs.noise import NoisyRunner
 from harmonium.runs.runner import LogEnd, Runner
 from harmonium.runs.stop import Reason, Stop
 from harmonium.search import ALGORITHMS
@@ -25,11 +24,8 @@ from harmonium.space import Space
 from harmonium.space.codec import read_plain
 from harmonium.specs import SpecError, check_findable, from_dict
 from harmonium.state import CheckpointError, Snapshot, decode, encode
-from harmonium.system import FilePath, FileRefusedError, read_file, warn
+from harmonium.system import FilePath, warn
 from harmonium.text import one_line
-
-MAX_LOG_BYTES: Final = 1_000_000_000
-"""Size up to which a log is read, to drop the lines that are written again."""
 
 
 class ExistingCheckpointError(FileExistsError):
@@ -53,49 +49,29 @@ class SavedRun:
     variables: list[dict[str, Any]] | None
     feasible: bool
     initial: Bits
-    batch: bool
-    cached: bool
     noise: bool
-    on_error: OnError
-    sign: float
-    target: float | None
-    name: str
     timeout: float | None
-    calls: int
-    failures: int
-    infeasible: int
-    answered: bool
+    evaluator: dict[str, Any]
+    """By name, `EVALUATOR_FIELDS`."""
+    runner: dict[str, Any]
+    """By name, `RUNNER_FIELDS`."""
     cache_keys: list[bytes]
     cache_values: Fitness
     record: bytes
-    steps: int
-    complete: bool
-    improved: bool
-    seconds: float
     cpu_seconds: dict[Phase, float]
-    logged: LogEnd | None
     search: Snapshot
 
 
-_EVALUATOR_FIELDS: Final = (
+EVALUATOR_FIELDS: Final = (
     *("batch", "cached", "on_error", "sign", "target", "name"),
     *("calls", "failures", "infeasible", "answered"),
 )
-_RUNNER_FIELDS: Final = ("steps", "complete", "improved", "seconds", "logged")
-"""Fields that have the same name in the evaluator, the runner and on disk."""
+RUNNER_FIELDS: Final = ("steps", "complete", "improved", "seconds", "logged")
+"""Attributes of plain types that are saved as they are: a new option needs no more than a name."""
 
 
 def keep_checkpoint(runner: Runner, path: Path) -> None:
-    """Let a runner save itself to a file.
-
-    Raises
-    ------
-    FileExistsError
-        If the file exists: no search overwrites another one, nor any other file.
-    SpecError, TypeError
-        If the algorithm is of a class that could not be found again, or a variable has a value
-        that cannot be saved.
-    """
+    """Let a runner save itself to a new file; raise for what could not be saved."""
     check_findable(ALGORITHMS, runner.algorithm)
     if runner.evaluator.variables is not None:
         runner.evaluator.variables.to_plain()
@@ -123,13 +99,7 @@ def load_runner(
     executor: Executor | None = None,
     feasible: Callable[[Any], object] | None = None,
 ) -> Runner:
-    """Return the runner that a checkpoint was saved of; the functions are given again.
-
-    Raises
-    ------
-    CheckpointError
-        If the file cannot be read or does not fit.
-    """
+    """Return the runner that a checkpoint was saved of; the functions are given again."""
     saved = _read(path)
     try:
         runner = _restore(saved, function, executor, feasible)
@@ -142,13 +112,7 @@ def load_runner(
 
 
 def check_function(runner: Runner) -> None:
-    """Raise if the function has another value for the best bits than the checkpoint, or none.
-
-    Raises
-    ------
-    CheckpointError
-        If the checkpoint was made with another function or another `feasible`.
-    """
+    """Raise if the function has another value for the best bits than the checkpoint, or none."""
     evaluator, best = cast("FunctionEvaluator", runner.evaluator), runner.record.best_row
     if best is not None and not runner.space.accepts(best):
         raise CheckpointError(
@@ -156,17 +120,17 @@ def check_function(runner: Runner) -> None:
         )
     if not evaluator.cached or best is None:
         return
-    value, wrong = evaluator.try_once(best)
-    if wrong:
+    value = evaluator.try_once(best)
+    if isinstance(value, Failure):
         raise CheckpointError(
-            f"the function {wrong} for the best {len(best)} bits so far, for which the checkpoint "
-            f"has the value {runner.best:g}; resume with the same function"
+            f"the function {value.words} for the best {len(best)} bits so far, for which the "
+            f"checkpoint has the value {runner.best:g}; resume with the same function"
         )
     if not np.isclose(value, runner.best, rtol=1e-6, atol=1e-9):
         raise CheckpointError(
             f"the function returns {value:g} for the best bits so far, the checkpoint says "
-            f"{runner.best:g}; resume with the same function; a noisy one "
-            "needs noise=True from the start"
+            f"{runner.best:g}; resume with the same function; a noisy one needs noise=True from "
+            "the start"
         )
 
 
@@ -204,8 +168,8 @@ def _save(runner: Runner, reason: Reason | None, *, path: Path) -> None:
         record=encode(runner.record),
         cpu_seconds=runner.search.clock.seconds,
         search=runner.search.snapshot(),
-        **{name: getattr(evaluator, name) for name in _EVALUATOR_FIELDS},
-        **{name: getattr(runner, name) for name in _RUNNER_FIELDS},
+        evaluator={name: getattr(evaluator, name) for name in EVALUATOR_FIELDS},
+        runner={name: getattr(runner, name) for name in RUNNER_FIELDS},
     )
     try:
         Snapshot({"run": encode(saved)}).save(path)
@@ -223,21 +187,14 @@ def _restore(
         did, pass_it = ("had", "pass it again") if saved.feasible else ("had no", "leave it out")
         raise CheckpointError(f"the search {did} `feasible`; {pass_it}")
     if isinstance(function, Command) and function.timeout is None:
-        function = replace(function, timeout=saved.timeout)
+        function.timeout = saved.timeout
     variables = None if saved.variables is None else read_plain(saved.variables)
     accepts = read_feasible(feasible, variables)
-    evaluator = FunctionEvaluator(
-        function,
-        saved.length,
-        batch=saved.batch,
-        executor=executor,
-        variables=variables,
-        feasible=accepts,
-    )
-    for name in _EVALUATOR_FIELDS:
-        setattr(evaluator, name, getattr(saved, name))
-    evaluator.bound = None if saved.noise or saved.sign < 0 else evaluator.bound
-    evaluator.cache.update(saved.cache_keys, saved.cache_values.tolist())
+    given: dict[str, Any] = {"executor": executor, "variables": variables, "feasible": accepts}
+    evaluator = FunctionEvaluator(function, saved.length, batch=saved.evaluator["batch"], **given)
+    vars(evaluator).update(saved.evaluator)
+    evaluator.bound = None if saved.noise or evaluator.sign < 0 else evaluator.bound
+    evaluator.cache.values = dict(zip(saved.cache_keys, saved.cache_values.tolist(), strict=True))
     runner = (NoisyRunner if saved.noise else Runner)(
         ALGORITHMS.from_dict(saved.algorithm),
         Space(saved.length, saved.places, saved.values, *saved.ones, saved.exactly_one, accepts),
@@ -246,9 +203,8 @@ def _restore(
         from_dict(Stop, saved.stop),
         saved.initial,
     )
-    runner.record = decode(NoisyRecord if saved.noise else Record, saved.record)
-    for name in _RUNNER_FIELDS:
-        setattr(runner, name, getattr(saved, name))
+    runner.record = decode(runner.record_type, saved.record)
+    vars(runner).update(saved.runner)
     runner.search = runner.algorithm.restore(runner.space, runner.seed, saved.search)
     runner.search.clock.seconds.update(saved.cpu_seconds)
     return runner
@@ -260,30 +216,24 @@ class Log:
     def __init__(self, path: FilePath) -> None:
         self._path = Path(path).absolute()
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # see close
+        self.close = self._file.close
 
     def rewind(self, end: LogEnd, seed: int) -> None:
         """Drop the lines of this search after a place, as they are written again; keep others."""
         if end[0] != str(self._path) or not self._path.is_file():
             return
-        try:
-            later = read_file(self._path, MAX_LOG_BYTES)[end[1] :]
-        except FileRefusedError as error:
-            warn(f"the log {self._path} {error}; lines of this search may be in it twice")
-            return
-        lines = later.splitlines(keepends=True)
-        kept = b"".join(line for line in lines if not _is_of(line, seed))
-        if len(kept) < len(later):
+        with open(self._path, "rb") as file:
+            file.seek(end[1])
+            lines = file.readlines()
+        kept = [line for line in lines if not _is_of(line, seed)]
+        if len(kept) < len(lines):
             self._file.truncate(end[1])
-            self._file.write(kept)
+            self._file.write(b"".join(kept))
 
     @property
     def end(self) -> LogEnd:
         """Where the next line goes."""
         return str(self._path), self._file.seek(0, os.SEEK_END)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
     def write(self, line: dict[str, Any]) -> LogEnd:
         """Add a line; return where the log ends."""

@@ -9,8 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import IO
+from dataclasses import dataclass
 
 from harmonium.arrays import Bits
 from harmonium.specs import SpecError
@@ -22,8 +21,8 @@ MAX_OUTPUT_BYTES = 10_000_000
 KEPT_BYTES = 65_536
 """Output of which the number or the error is read: the last of it."""
 
-LOOK_SECONDS = 0.05
-"""Time between two looks at a program that keeps its output open."""
+LOOK_SECONDS = 0.02
+"""Time between two looks at how much a program has printed, and whether it has ended."""
 
 OUTPUT_SECONDS = 0.5
 """Time for the rest of the output after a program and its process group have ended.
@@ -32,16 +31,52 @@ What they printed is in the pipes already; only a process that has left the grou
 """
 
 
-class _Running:
-    """The programs that are running, so that they can be ended from another thread."""
+def end_group(process: "subprocess.Popen[bytes]") -> None:
+    """End a program and all that it has started in its process group."""
+    if os.name != "posix":
+        process.kill()
+        return
+    with suppress(ProcessLookupError, PermissionError):  # all have ended
+        os.killpg(process.pid, signal.SIGKILL)
 
-    def __init__(self) -> None:
+
+@dataclass
+class Command:
+    """Runs a program for each row, without a shell; {bits} becomes a string of 0 and 1.
+
+    Each program has a process group of its own, which is ended with it: no process is left behind,
+    and Ctrl-C reaches harmonium alone.
+    """
+
+    words: tuple[str, ...]
+    timeout: float | None = None
+    """Seconds the program may take."""
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
 
+    def __call__(self, bits: Bits) -> float:
+        """Return the number that the program prints, last of all, for one row."""
+        text = "".join("1" if bit else "0" for bit in bits)
+        words = [word.replace("{bits}", text) for word in self.words]
+        with self._start(words) as process:
+            printed, complaint = self._read(process, words[0])
+        if process.returncode:
+            said = one_line(complaint.strip().rpartition("\n")[2])
+            raise RuntimeError(f"{words[0]} ended with code {process.returncode}: {said}")
+        return _read_number(words[0], printed)
+
+    def stop(self) -> None:
+        """End all programs that are running, from any thread, and start no more."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                end_group(process)
+
     @contextmanager
-    def start(self, words: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
+    def _start(self, words: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
         """Start a program in a process group of its own; it has ended after the block."""
         with self._lock:
             if self._stopped:
@@ -56,125 +91,42 @@ class _Running:
                 )
             except OSError as error:
                 raise RuntimeError(f"{words[0]} cannot be run: {error.strerror}") from None
-            self._processes.add(process)
+            self._running.add(process)
         try:
-            yield process
+            with process:  # closes its output, and waits for it
+                try:
+                    yield process
+                finally:
+                    end_group(process)
         finally:
-            end_group(process)
-            process.wait()
             with self._lock:
-                self._processes.discard(process)
+                self._running.discard(process)
 
-    def stop(self) -> None:
-        """End all programs, and start no more."""
-        with self._lock:
-            self._stopped = True
-            for process in self._processes:
-                end_group(process)
+    def _read(self, process: "subprocess.Popen[bytes]", program: str) -> tuple[str, str]:
+        """Return the last of what a program prints, and of its errors, when it has ended.
 
-
-def end_group(process: "subprocess.Popen[bytes]") -> None:
-    """End a program and all that it has started in its process group."""
-    if os.name != "posix":
-        process.kill()
-        return
-    with suppress(ProcessLookupError, PermissionError):  # all have ended
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-class _Output:
-    """What a program prints, read by a thread; only the last of it is kept."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]", pipe: IO[bytes] | None) -> None:
-        self.excessive = False
-        """Whether it was too much, and the program was ended."""
-        self._process, self._pipe, self._kept = process, pipe, b""
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    @property
-    def text(self) -> str:
-        """The last of the output."""
-        return self._kept.decode(errors="replace")
-
-    @property
-    def is_open(self) -> bool:
-        """Whether more may come."""
-        return self._thread.is_alive()
-
-    def join(self, timeout: float) -> None:
-        """Wait for the end of the output, so many seconds at most."""
-        self._thread.join(timeout)
-
-    def _read(self) -> None:
-        assert self._pipe is not None  # noqa: S101  # Popen was asked for it
-        total = 0
-        with self._pipe:
-            while chunk := os.read(self._pipe.fileno(), KEPT_BYTES):
-                self._kept = (self._kept + chunk)[-KEPT_BYTES:]
-                total += len(chunk)
-                if total > MAX_OUTPUT_BYTES:
-                    self.excessive = True
-                    end_group(self._process)
-                    return
-
-
-@dataclass(frozen=True)
-class Command:
-    """Runs a program for each row, without a shell; {bits} becomes a string of 0 and 1.
-
-    Each program has a process group of its own, which is ended with it: no process is left behind,
-    and Ctrl-C reaches harmonium alone.
-    """
-
-    words: tuple[str, ...]
-    timeout: float | None = None
-    """Seconds the program may take."""
-    _running: _Running = field(default_factory=_Running, compare=False, repr=False)
-
-    def __call__(self, bits: Bits) -> float:
-        """Return the number that the program prints, last of all, for one row."""
-        text = "".join("1" if bit else "0" for bit in bits)
-        words = [word.replace("{bits}", text) for word in self.words]
-        with self._running.start(words) as process:
-            printed, complaint = _Output(process, process.stdout), _Output(process, process.stderr)
-            in_time = self._await(process, (printed, complaint))
-        if not in_time:
-            raise RuntimeError(f"{words[0]} took longer than {self.timeout:g} s")
-        if printed.excessive or complaint.excessive:
-            raise RuntimeError(
-                f"{words[0]} printed more than {MAX_OUTPUT_BYTES // 10**6} MB; expected a number"
-            )
-        if process.returncode:
-            said = one_line(complaint.text.strip().rpartition("\n")[2])
-            raise RuntimeError(f"{words[0]} ended with code {process.returncode}: {said}")
-        return _read_number(words[0], printed.text)
-
-    def stop(self) -> None:
-        """End all programs that are running, and start no more."""
-        self._running.stop()
-
-    def _await(self, process: "subprocess.Popen[bytes]", outputs: tuple[_Output, ...]) -> bool:
-        """Wait until a program ends, then end what it has started; return whether it was in time.
-
-        A process that it has started may keep its output open, so both are looked at. One that has
-        left the process group is not found, and not waited for: what was printed so far counts.
+        A process that it has started may keep its output open. One that has left the process group
+        is not found, and not waited for: what was printed so far counts.
         """
-        deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
-        while process.poll() is None:
-            left = deadline - time.monotonic()
+        end = math.inf if self.timeout is None else time.monotonic() + self.timeout
+        ended = False
+        while True:
+            left = OUTPUT_SECONDS if ended else min(LOOK_SECONDS, end - time.monotonic())
             if left <= 0:
-                return False
-            for output in outputs:
-                output.join(min(LOOK_SECONDS, left))
-            if not any(output.is_open for output in outputs):
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(min(LOOK_SECONDS, left))
-        end_group(process)
-        end = min(deadline, time.monotonic() + OUTPUT_SECONDS)
-        for output in outputs:
-            output.join(max(LOOK_SECONDS, end - time.monotonic()))
-        return True
+                raise RuntimeError(f"{program} took longer than {self.timeout:g} s")
+            try:
+                outputs, complete = process.communicate(timeout=left), True
+            except subprocess.TimeoutExpired as late:
+                outputs, complete = (late.output or b"", late.stderr or b""), False
+            if max(map(len, outputs)) > MAX_OUTPUT_BYTES:
+                limit = f"{MAX_OUTPUT_BYTES // 10**6} MB"
+                raise RuntimeError(f"{program} printed more than {limit}; expected a number")
+            if complete or ended:
+                printed, complaint = (one[-KEPT_BYTES:].decode(errors="replace") for one in outputs)
+                return printed, complaint
+            if process.poll() is not None:
+                end_group(process)
+                ended = True
 
 
 def _read_number(program: str, printed: str) -> float:

@@ -9,7 +9,8 @@ import os
 import sys
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -34,7 +35,7 @@ from harmonium.clock import TimeUp, now
 from harmonium.problems import Problem, name_problem, read_bound
 from harmonium.runs.result import Result
 from harmonium.runs.stop import is_solved
-from harmonium.space import Feasible, Space
+from harmonium.space import Feasible
 from harmonium.space.codec import Variables
 from harmonium.system import is_interrupt, warn
 from harmonium.text import one_line
@@ -134,12 +135,7 @@ class Evaluator(ABC):
     def evaluate(self, rows: Bits) -> Iterator[tuple[Places, Told]]:
         """Yield which of the rows have arrived, and what is told of them; in order if possible.
 
-        Raises
-        ------
-        TimeUp
-            If the deadline has passed before all rows were evaluated.
-        EvaluationError
-            If the function or the executor fails.
+        Ends with `TimeUp` after the deadline, and with `EvaluationError` if a call fails.
         """
 
     def find_goal(self, fitness: float) -> float | None:
@@ -192,23 +188,12 @@ class Cache:
         self.values: dict[bytes, float] = {}
         self._room = max(1000, MAX_CACHE_BYTES // (length // 8 + CACHE_ENTRY_BYTES))
 
-    def put(self, key: bytes, value: float) -> None:
-        """Add a row; drop the oldest if there are too many."""
-        self.values[key] = value
-        if len(self.values) > self._room:
-            self._drop_surplus()
-
-    def update(self, keys: Iterable[bytes], values: Iterable[float]) -> None:
-        """Add rows; drop the oldest if there are too many."""
-        self.values.update(zip(keys, values, strict=True))
-        if len(self.values) > self._room:
-            self._drop_surplus()
-
-    def _drop_surplus(self) -> None:
-        """Drop many at once: finding the first entry passes over all deleted ones."""
+    def trim(self) -> None:
+        """Drop the oldest rows if there are too many, and many at once: finding them is slow."""
         surplus = len(self.values) - self._room
-        for key in list(islice(self.values, surplus + self._room // 16)):
-            del self.values[key]
+        if surplus > 0:
+            for key in list(islice(self.values, surplus + self._room // 16)):
+                del self.values[key]
 
 
 def make_keys(rows: Bits) -> list[bytes]:
@@ -218,55 +203,37 @@ def make_keys(rows: Bits) -> list[bytes]:
     return [whole[start : start + width] for start in range(0, len(whole), width)]
 
 
+@dataclass(eq=False)
 class FunctionEvaluator(Evaluator):
     """Evaluates a function of the user.
 
-    Parameters
-    ----------
-    function : callable
-        Takes one row of integers; with `batch` all rows, (rows, length) of uint8.
-    length : int
-        Number of bits.
-    batch : bool
-        Whether the function takes all rows at once.
-    sign : float
-        -1 to minimise.
-    cached : bool
-        Whether rows seen before are served from a cache.
-    on_error : "raise" or "worst"
-        Whether a failed row raises, or counts as the worst.
-    executor : concurrent.futures.Executor, optional
-        Where rows are evaluated; by default here.
-    variables : Variables, optional
-        What the bits stand for, if the function takes a dict of values.
-    feasible : callable, optional
-        Takes a row and returns whether the function may be called for it.
+    Each step is a generator: `evaluate` tells what `_look_up` yields, which calls the function for
+    new rows with `_compute`, which reads the answers that `_call` yields by chunks.
     """
 
-    def __init__(
-        self,
-        function: Function,
-        length: int,
-        *,
-        batch: bool = False,
-        sign: float = 1.0,
-        cached: bool = True,
-        on_error: OnError = "raise",
-        executor: Executor | None = None,
-        variables: Variables | None = None,
-        feasible: Feasible | None = None,
-    ) -> None:
-        self.function = function if variables is None else variables.wrap(function, batch)
-        self.batch, self.sign, self.cached, self.on_error = batch, sign, cached, on_error
-        self.executor, self.variables, self.feasible = executor, variables, feasible
-        self.bound = read_bound(function) if sign > 0 else None
+    function: Function
+    """Takes one row of integers; with `batch` all rows, (rows, length) of uint8."""
+    length: int
+    batch: bool = False
+    sign: float = 1.0
+    cached: bool = True
+    on_error: OnError = "raise"
+    executor: Executor | None = None
+    variables: Variables | None = None
+    feasible: Feasible | None = None
+
+    def __post_init__(self) -> None:
+        function = self.function
+        self.bound = read_bound(function) if self.sign > 0 else None
         self.name = getattr(function, "__name__", type(function).__name__)
-        self.cache = Cache(length)
+        if self.variables is not None:
+            self.function = self.variables.wrap(function, self.batch)
+        self.cache = Cache(self.length)
         self.answered = False
         """Whether the function has returned a finite number."""
         self._calls, self._seconds, self._elapsed = 0, 0.0, 0.0
         """Calls in this process, their time inside the function, and the time waiting for them."""
-        self._judged = executor is None
+        self._judged = self.executor is None
         self._last_failure = ""
 
     @property
@@ -276,21 +243,21 @@ class FunctionEvaluator(Evaluator):
 
     def evaluate(self, rows: Bits) -> Iterator[tuple[Places, Told]]:
         """Yield which of the rows have arrived, and what is told of them; in order if possible."""
-        if not self.answered:
-            self._check_hopeless()
-        if len(rows) == 1 and self.executor is None and self.feasible is None:
+        here = self.executor is None
+        if not self.answered and (
+            self.failures >= MAX_FIRST_FAILURES or self.infeasible >= MAX_FIRST_INFEASIBLE
+        ):
+            raise self.nothing_error()
+        if len(rows) == 1 and here and self.feasible is None:
             yield ALL, tell_values(self._evaluate_row(rows))
-        elif not self.cached:
-            for places, fitness in self._compute(rows):
-                yield places, self._tell(fitness)
-        else:
-            yield from self._look_up(rows)
-
-    def _tell(self, fitness: Fitness) -> Told:
-        """Return what is told of rows: NaN is a failure, -inf an infeasible row."""
-        if self.feasible is None:
-            return tell_values(fitness)
-        return Told(fitness[:, None], np.where(fitness == -np.inf, np.inf, 0.0), np.isnan(fitness))
+            return
+        whole = np.arange(len(rows))
+        pieces = self._look_up(rows) if self.cached else self._compute(rows, whole, len(rows))
+        for places, fitness in pieces:
+            told = tell_values(fitness)
+            if self.feasible is not None:
+                told.violation[fitness == -np.inf] = np.inf
+            yield (ALL if here and len(fitness) == len(rows) else places), told
 
     def _evaluate_row(self, rows: Bits) -> Fitness:
         """Return the fitness of one row, without the cost of a batch."""
@@ -306,54 +273,56 @@ class FunctionEvaluator(Evaluator):
                 answer = call_row(self.function, rows[0].astype(np.int64))
             elapsed = now() - started
             self._note_calls(1, elapsed, elapsed)
-            if type(answer) is float and math.isfinite(answer):
-                value, self.answered = answer * self.sign, True
+            plain = type(answer) is float and math.isfinite(answer)
+            number = answer if plain else read_number(answer)
+            if isinstance(number, Failure):
+                error = self._take_failure(number, rows[0], 0, 1)
+                if error is not None:
+                    raise error
+                value = np.nan
             else:
-                value = self._read(answer, rows[0], 0, 1) * self.sign
+                value, self.answered = number * self.sign, True
             if self.cached:
-                self.cache.put(key, value)
+                self.cache.values[key] = value
+                self.cache.trim()
         return np.array([value])
 
-    def _look_up(self, rows: Bits) -> Iterator[tuple[Places, Told]]:
+    def _look_up(self, rows: Bits) -> Iterator[tuple[Places, Fitness]]:
         """Yield rows from the cache, and call the function once for each different new one.
 
         Known rows after the last that was evaluated are not yielded: with the same order of rows,
         counts are those of an undisturbed run.
         """
         keys, known = make_keys(rows), self.cache.values
-        numbers: dict[bytes, int] = {}
-        first: list[int] = []
+        values = {key: known[key] for key in keys if key in known}
+        first: dict[bytes, int] = {}
         for place, key in enumerate(keys):
-            if key not in known and key not in numbers:
-                numbers[key] = len(numbers)
-                first.append(place)
-        fresh_only = len(numbers) == len(keys)  # the usual case
-        source = np.array([] if fresh_only else [numbers.get(key, -1) for key in keys], np.intp)
-        fitness = np.array([] if fresh_only else [known.get(key, np.nan) for key in keys])
-        if not numbers:
-            yield ALL, self._tell(fitness)
+            if key not in values:
+                first.setdefault(key, place)
+        if not first:
+            yield ALL, np.array([values[key] for key in keys])
             return
-        new, places = list(numbers), np.array(first)
-        values, done = np.empty(len(new)), 0
-        computed = rows if fresh_only else rows[places]
-        for part, arrived in self._compute(computed, places, len(rows)):
-            values[part] = arrived
-            chosen = new[part] if isinstance(part, slice) else [new[one] for one in part]
-            self.cache.update(chosen, arrived.tolist())
-            if not isinstance(part, slice):
-                yield places[part], self._tell(arrived)
+        new, places = list(first), np.array(list(first.values()))
+        done = taken = 0
+        for part, arrived in self._compute(rows[places], places, len(rows)):
+            chosen, numbers = new[part], arrived.tolist()
+            known.update(zip(chosen, numbers, strict=True))
+            self.cache.trim()
+            if part.start > taken:  # rows before it are missing
+                yield places[part], arrived
                 continue
-            end = len(rows) if part.stop == len(new) else int(places[part.stop])
-            piece = arrived
-            if not fresh_only:
-                fresh = source[done:end]
-                piece = np.where(fresh >= 0, values[fresh], fitness[done:end])
-            yield (ALL if end - done == len(rows) else slice(done, end)), self._tell(piece)
+            taken = part.stop
+            end = len(rows) if taken == len(new) else int(places[taken])
+            if len(new) < len(keys):
+                values.update(zip(chosen, numbers, strict=True))
+                yield slice(done, end), np.array([values[key] for key in keys[done:end]])
+            else:
+                yield slice(done, end), arrived
             done = end
 
     def _compute(
-        self, rows: Bits, places: NDArray[np.intp] | None = None, of: int = 0
-    ) -> Iterator[tuple[Places, Fitness]]:
+        self, rows: Bits, places: NDArray[np.intp], of: int
+    ) -> Iterator[tuple[slice, Fitness]]:
         """Yield the fitness of rows by calling the function, -inf for infeasible ones.
 
         `places` are the rows' numbers among `of` asked rows, for errors.
@@ -361,14 +330,12 @@ class FunctionEvaluator(Evaluator):
         waiting = now()
         if waiting >= self.deadline and self.calls:
             raise TimeUp
-        places, of = (np.arange(len(rows)), len(rows)) if places is None else (places, of)
-        calls, seconds, elapsed = self.calls, self._seconds, self._elapsed
-        for part, allowed, spent, answers in self._call(rows):
-            self._note_calls(len(answers), spent, now() - waiting)
-            fitness, error = self._read_all(answers, allowed, rows[part], places[part], of)
+        elapsed, seconds, calls = self._elapsed, self._seconds, self.calls
+        for part, called, answers in self._call(rows):
+            self._note_calls(len(answers.values), answers.seconds, now() - waiting)
+            fitness, error = self._read(answers, called, rows[part], places[part], of)
             if len(fitness):
-                end = part.start + len(fitness) if isinstance(part, slice) else 0
-                yield (slice(part.start, end) if isinstance(part, slice) else part), fitness
+                yield slice(part.start, part.start + len(fitness)), fitness
             if error is not None:
                 raise error
             waiting = now()
@@ -382,61 +349,60 @@ class FunctionEvaluator(Evaluator):
         self._seconds += seconds
         self._elapsed += elapsed
 
-    def _call(self, rows: Bits) -> Iterator["_Answers"]:
-        """Yield chunks of rows, which of them are feasible, the seconds they took, and answers."""
-        chunks = Chunks(len(rows), self._count_chunks(rows))
-        if self.executor is not None:
-            yield from self._call_elsewhere(self.executor, rows, chunks)
-            return
-        for number in range(chunks.count):
-            part = chunks[number]
-            if number and now() >= self.deadline:
-                raise TimeUp
-            allowed, checking = self._check_feasible(rows[part])
-            called = rows[part] if allowed is None else rows[part][allowed]
-            seconds, answers = call_rows(
-                self.function, called, self.batch, self.on_error == "worst", self.deadline
-            )
-            yield part, allowed, checking + seconds, answers
-            if len(answers) < len(called):
-                raise TimeUp
-
-    def _count_chunks(self, rows: Bits) -> int:
-        """Return in how many chunks rows are evaluated.
+    def _split(self, rows: Bits) -> Iterator[slice]:
+        """Yield which rows are evaluated together: chunks of nearly the same size.
 
         Chunks of single rows are short, so that little is lost when one fails, at Ctrl-C and when
         the time is up; the chunks of an executor only if time is limited.
         """
-        chunks = -(-rows.size // MAX_BITS_PER_CALL)
+        count = -(-rows.size // MAX_BITS_PER_CALL)
         if self.executor is not None:
-            chunks = max(chunks, CHUNKS_PER_WORKER * count_workers(self.executor))
+            count = max(count, CHUNKS_PER_WORKER * count_workers(self.executor))
         if not self.batch and (self.executor is None or self.deadline < math.inf):
             pace = self._calls / self._seconds if self._seconds else 0.0
-            chunks = max(chunks, len(rows) // max(1, int(CHUNK_SECONDS * pace)))
-        return min(len(rows), chunks)
+            count = max(count, len(rows) // max(1, int(CHUNK_SECONDS * pace)))
+        count = min(len(rows), count)
+        for number in range(count):
+            yield slice(len(rows) * number // count, len(rows) * (number + 1) // count)
 
-    def _call_elsewhere(
-        self, executor: Executor, rows: Bits, chunks: "Chunks"
-    ) -> Iterator["_Answers"]:
+    def _call(self, rows: Bits) -> Iterator["_Chunk"]:
+        """Yield chunks of rows, which of them are feasible, and what was returned for these."""
+        if self.executor is not None:
+            yield from self._call_elsewhere(rows, self.executor)
+            return
+        for part in self._split(rows):
+            started = now()
+            if part.start and started >= self.deadline:
+                raise TimeUp
+            called, chosen = self._choose_feasible(rows[part])
+            answers = call_rows(
+                self.function, chosen, self.batch, self.on_error == "worst", self.deadline
+            )
+            answers.seconds = now() - started
+            yield part, called, answers
+            if len(answers.values) < len(chosen):
+                raise TimeUp
+
+    def _call_elsewhere(self, rows: Bits, executor: Executor) -> Iterator["_Chunk"]:
         """Yield the chunks that an executor has evaluated, in order.
 
         When the time is up or at Ctrl-C, those that have arrived are yielded and the others are
         dropped.
         """
-        sent: list[_Sent] = []
-        taken = 0
+        sent: deque[_Sent] = deque()
         try:
-            self._send(executor, rows, chunks, sent)
-            while taken < len(sent) and self._arrives(sent[taken][1]):
-                taken += 1
-                allowed, future = sent[taken - 1]
-                yield chunks[taken - 1], allowed, *future.result()
-            if taken < chunks.count:
+            self._send(rows, executor, sent)
+            end = sent[-1][0].stop
+            while sent:
+                self._wait(sent[0][2])
+                part, called, future = sent.popleft()
+                yield part, called, future.result()
+            if end < len(rows):
                 raise TimeUp  # noqa: TRY301  # handled like Ctrl-C
         except (TimeUp, KeyboardInterrupt):
-            for number, (allowed, future) in list(enumerate(sent))[taken:]:
+            for part, called, future in sent:
                 if future.done() and not future.cancelled() and future.exception() is None:
-                    yield np.arange(len(rows))[chunks[number]], allowed, *future.result()
+                    yield part, called, future.result()
             raise
         except EvaluationError:
             raise
@@ -447,100 +413,83 @@ class FunctionEvaluator(Evaluator):
                 PROCESS_HINT if lost else "",
             ) from error
         finally:
-            for _, future in sent:
+            for _, _, future in sent:
                 future.cancel()
 
-    def _send(self, executor: Executor, rows: Bits, chunks: "Chunks", sent: list["_Sent"]) -> None:
-        """Send chunks to an executor until the time is up, and list them in `sent`."""
-        for number in range(chunks.count):
+    def _send(self, rows: Bits, executor: Executor, sent: "deque[_Sent]") -> None:
+        """Send chunks to an executor until the time is up, and append them to `sent`."""
+        for part in self._split(rows):
             if sent and now() >= self.deadline:
                 return
-            chunk = rows[chunks[number]]
-            allowed, _ = self._check_feasible(chunk)
-            chunk = chunk if allowed is None else chunk[allowed]
-            call = (self.function, chunk, self.batch, self.on_error == "worst")
-            sent.append((allowed, executor.submit(call_rows, *call)))
+            called, chosen = self._choose_feasible(rows[part])
+            call = (self.function, chosen, self.batch, self.on_error == "worst")
+            sent.append((part, called, executor.submit(call_rows, *call)))
 
-    def _arrives(self, future: "Future[Any]") -> bool:
-        """Wait for an answer; return whether it arrives before the deadline."""
+    def _wait(self, future: "Future[Answers]") -> None:
+        """Wait for an answer; raise if the deadline comes first."""
         while not future.done():
             left = min(LOOK_SECONDS, self.deadline - now())
             if left <= 0:
-                return False
+                raise TimeUp
             wait([future], left)
-        return True
 
-    def _check_feasible(self, rows: Bits) -> tuple[NDArray[np.bool_] | None, float]:
-        """Return which rows are feasible, none if all may be called, and the time it took."""
+    def _choose_feasible(self, rows: Bits) -> tuple[NDArray[np.intp] | None, Bits]:
+        """Return the places of feasible rows, none if all may be called, and these rows."""
         if self.feasible is None:
-            return None, 0.0
-        started = now()
+            return None, rows
         allowed = np.zeros(len(rows), np.bool_)
         for place, row in enumerate(rows):
             if place and now() >= self.deadline:
                 raise TimeUp
             allowed[place] = self.feasible(row)
         self.infeasible += len(rows) - int(allowed.sum())
-        return allowed, now() - started
+        return np.flatnonzero(allowed), rows[allowed]
 
-    def _read_all(
+    def _read(
         self,
-        answers: Any,
-        allowed: NDArray[np.bool_] | None,
+        answers: "Answers",
+        called: NDArray[np.intp] | None,
         rows: Bits,
         places: NDArray[np.intp],
         of: int,
     ) -> tuple[Fitness, EvaluationError | None]:
         """Return the fitness of rows up to the first that was not evaluated, or ends the search."""
-        plain = read_numbers(answers)
-        if plain is not None and allowed is None:  # the usual case
-            self.answered |= len(plain) > 0
-            return plain * self.sign, None
-        called = np.arange(len(rows)) if allowed is None else np.flatnonzero(allowed)
-        fitness, error = np.full(len(rows), -np.inf), None
-        if plain is not None and len(plain):
-            fitness[called[: len(plain)]] = plain * self.sign
-            self.answered = True
-        done = len(answers)
-        for number, value in enumerate(answers if plain is None else ()):
-            place = called[number]
-            try:
-                fitness[place] = self._read(value, rows[place], int(places[place]), of) * self.sign
-            except EvaluationError as failure:
-                done, error = number, failure
-                break
-        return fitness[: called[done] if done < len(called) else len(rows)], error
+        values, failures = answers.values * self.sign, answers.failures
+        if called is None:
+            fitness = values
+        else:
+            ends = np.append(called, len(rows))
+            fitness = np.full(ends[len(values)], -np.inf)
+            fitness[called[: len(values)]] = values
+        for number, failure in failures.items():
+            place = number if called is None else int(called[number])
+            self.answered |= number > 0 and self.on_error == "raise"  # all before it were finite
+            error = self._take_failure(failure, rows[place], int(places[place]), of)
+            if error is not None:
+                return fitness[:place], error
+        self.answered |= len(failures) < len(values)
+        return fitness, None
 
-    def _read(self, value: Any, row: Bits, place: int, of: int) -> float:
-        """Return a value as a float; NaN for a failure, where failures are allowed."""
-        number, wrong = read_number(value)
-        if not wrong:
-            self.answered = True
-            return number
-        self._last_failure = wrong
+    def _take_failure(
+        self, failure: "Failure", row: Bits, place: int, of: int
+    ) -> EvaluationError | None:
+        """Count a failure; return an error unless failures are allowed."""
+        self._last_failure = failure.words
         if self.on_error == "worst":
             self.failures += 1
-            return np.nan
-        failure = value if isinstance(value, Failure) else Failure(wrong)
-        where = "" if failure.whole else f" (row {place} of {of}, {self._describe(row)})"
+            return None
+        where = f" (row {place} of {of}, {describe_row(row, self.variables)})"
         works = self.answered or self.batch or self.variables is not None
         hint = WORST_HINT if works else BATCH_HINT
-        hint = RETURN_HINT if wrong == "returned None" and not self.answered else hint
-        error = EvaluationError(f"the function {wrong}{where}; {failure.expected}", hint)
-        if not failure.whole:
-            error.x = row.astype(np.int64)
+        if failure.words == "returned None" and not self.answered:
+            hint = RETURN_HINT
+        words = failure.words if failure.whole else failure.words + where
+        error = EvaluationError(f"the function {words}; {failure.expected}", hint)
+        error.x = None if failure.whole else row.astype(np.int64)
         error.__cause__ = failure.error
-        if failure.error is None and failure.trace:
+        if failure.trace:
             error.add_note(failure.trace)
-        raise error
-
-    def _describe(self, row: Bits) -> str:
-        return describe_bits(row) if self.variables is None else self.variables.describe(row)
-
-    def _check_hopeless(self) -> None:
-        """Raise if so many rows have no value that none is expected to have one."""
-        if self.failures >= MAX_FIRST_FAILURES or self.infeasible >= MAX_FIRST_INFEASIBLE:
-            raise self.nothing_error()
+        return error
 
     def nothing_error(self, max_seconds: float | None = None) -> EvaluationError:
         """Return the error that no row has a value, in this time if it was limited."""
@@ -555,15 +504,11 @@ class FunctionEvaluator(Evaluator):
                 f"feasible returned False for all of the first {self.infeasible:,} rows; expected "
                 f"True for some; {advice}"
             )
+        missing, hint = "no value arrived", "at least the time of the first rows and one evaluation"
         if self.feasible is not None:
-            return EvaluationError(
-                f"max_seconds is {max_seconds:g}, and no feasible row was found and evaluated in "
-                "this time",
-                f"allow more; {advice}",
-            )
+            missing, hint = "no feasible row was found and evaluated", f"more; {advice}"
         return EvaluationError(
-            f"max_seconds is {max_seconds:g}, and no value arrived in this time",
-            "allow at least the time of the first rows and one evaluation",
+            f"max_seconds is {max_seconds:g}, and {missing} in this time", f"allow {hint}"
         )
 
     def count_affordable(self, rows: Bits, calls: int) -> int:
@@ -571,8 +516,7 @@ class FunctionEvaluator(Evaluator):
         if not self.cached or len(rows) <= calls:
             return min(len(rows), calls)
         new: set[bytes] = set()
-        for number, row in enumerate(rows):
-            key = np.packbits(row).tobytes()
+        for number, key in enumerate(make_keys(rows)):
             if key not in self.cache.values:
                 new.add(key)
             if len(new) > calls:
@@ -590,29 +534,10 @@ class FunctionEvaluator(Evaluator):
             return 1
         return max(1, int(seconds * self._calls / self._elapsed)) if self._elapsed else sys.maxsize
 
-    def try_once(self, row: Bits) -> tuple[float, str]:
-        """Return the value of a row without counting the call, and what is wrong with it."""
-        [(_, _, _, answers)] = self._call(row[None])
-        return read_number(answers[0])
-
-
-_Sent = tuple[NDArray[np.bool_] | None, "Future[tuple[float, Any]]"]
-"""Which rows of a chunk are feasible, and what an executor returns for these."""
-
-_Answers = tuple[Places, NDArray[np.bool_] | None, float, Any]
-"""Which rows a chunk has, which of them are feasible, the time in seconds, and the answers."""
-
-
-@dataclass(frozen=True)
-class Chunks:
-    """Rows in chunks of nearly the same size; there may be millions, made when needed."""
-
-    rows: int
-    count: int
-
-    def __getitem__(self, number: int) -> slice:
-        """Return which rows a chunk has."""
-        return slice(self.rows * number // self.count, self.rows * (number + 1) // self.count)
+    def try_once(self, row: Bits) -> "float | Failure":
+        """Return the value of a row without counting the call, or what is wrong with it."""
+        [(_, _, answers)] = self._call(row[None])
+        return answers.failures.get(0) or answers.values.item()
 
 
 def gather(
@@ -662,36 +587,62 @@ class Failure:
     """What went wrong instead of a value."""
 
     words: str
-    trace: str = ""
+    error: BaseException | None = None
     expected: str = "expected a finite number"
     whole: bool = False
     """Whether a call for several rows failed as a whole."""
-    error: BaseException | None = None
-    """Not sent between processes: not every exception can be."""
+    trace: str = ""
+    """Where the error was raised, once it was sent between processes."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields with the error as text: not every exception can be sent."""
+        trace = "".join(traceback.format_exception(self.error)) if self.error else self.trace
+        return {**vars(self), "error": None, "trace": trace}
+
+
+@dataclass
+class Answers:
+    """What a function has returned for rows; those that it was not called for are missing."""
+
+    values: Fitness
+    """A number for each row, NaN if it failed."""
+    failures: dict[int, Failure]
+    """By place, the rows that failed."""
+    seconds: float
+    """The time it took."""
+
+
+_Chunk = tuple[slice, NDArray[np.intp] | None, Answers]
+"""Which rows a chunk has, which of them were called (none: all), and the answers for these."""
+
+_Sent = tuple[slice, NDArray[np.intp] | None, "Future[Answers]"]
 
 
 def call_rows(
-    function: Function, rows: Bits, batch: bool, split: bool, deadline: float | None = None
-) -> tuple[float, Any]:
-    """Call a function for rows; return the seconds it took, and its values or failures.
+    function: Function, rows: Bits, batch: bool, split: bool, deadline: float = math.inf
+) -> Answers:
+    """Call a function for rows; no call is begun after the deadline but the first.
 
-    No call is begun after the deadline but the first; values of rows that are left are missing.
-    Without one, as on executors, failures can be sent between processes. Of one row the function
-    gets integers, which can be subtracted and multiplied at will. With `split` a batch that raises
-    is halved until those rows are found that do it.
+    Of one row the function gets integers, which can be subtracted and multiplied at will. With
+    `split` a batch that raises is halved until those rows are found that do it.
     """
-    started, end = now(), math.inf if deadline is None else deadline
+    started = now()
     answers: Any = []
     if not batch:
         for row in rows.astype(np.int64):
             answers.append(call_row(function, row))
-            if end < math.inf and now() >= end:
+            if deadline < math.inf and now() >= deadline:
                 break
     elif len(rows):
-        answers = call_batch(function, rows, split, end)
-    if deadline is None and isinstance(answers, list):
-        answers = [replace(a, error=None) if isinstance(a, Failure) else a for a in answers]
-    return now() - started, answers
+        answers = call_batch(function, rows, split, deadline)
+    seconds = now() - started
+    numbers = read_numbers(answers)
+    if numbers is not None:
+        return Answers(numbers, {}, seconds)
+    read = [read_number(answer) for answer in answers]
+    failures = {place: one for place, one in enumerate(read) if isinstance(one, Failure)}
+    values = [np.nan if isinstance(one, Failure) else one for one in read]
+    return Answers(np.array(values), failures, seconds)
 
 
 def call_row(function: Function, row: Row) -> Any:
@@ -707,7 +658,6 @@ def call_batch(
 ) -> Any:
     """Call a function for all rows at once; return its values, or a failure for each row."""
     count = len(rows)
-    expected = f"expected ({count},), one number a row"
     try:
         answers = np.asarray(function(rows.copy()))
     except BaseException as error:  # noqa: BLE001  # the user's: part of the answer
@@ -722,12 +672,12 @@ def call_batch(
         if count > 1:
             failure = replace(failure, words=f"{failure.words} for {count} rows", whole=True)
         return [failure] * count
+    if answers.shape in ((count,), (count, 1)):
+        return answers.reshape(count)
+    words = f"returned an array of shape {answers.shape} for {count} rows"
     if answers.shape == () and answers.item() is None:
-        return [Failure("returned None", "", expected, whole=True)] * count
-    if answers.shape not in ((count,), (count, 1)):
-        words = f"returned an array of shape {answers.shape} for {count} rows"
-        return [Failure(words, "", expected, whole=True)] * count
-    return answers.reshape(count)
+        words = "returned None"
+    return [Failure(words, None, f"expected ({count},), one number a row", whole=True)] * count
 
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -740,8 +690,7 @@ def _make_failure(error: BaseException) -> Failure:
     last = traceback.extract_tb(error.__traceback__)[-1]
     ours = last.filename.startswith((_PACKAGE, "<"))
     where = "" if ours else f", {Path(last.filename).name} line {last.lineno}"
-    words = f"raised {type(error).__name__}: {one_line(str(error))}{where}"
-    return Failure(words, traceback.format_exc(), error=error)
+    return Failure(f"raised {type(error).__name__}: {one_line(str(error))}{where}", error)
 
 
 _WRAPPED = 2**63
@@ -760,26 +709,35 @@ def read_numbers(answers: Any) -> Fitness | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def read_number(value: Any) -> tuple[float, str]:
-    """Return a value as a float, and what is wrong with it."""
+def read_number(value: Any) -> float | Failure:
+    """Return a value as a float, or what is wrong with it."""
     if isinstance(value, Failure):
-        return np.nan, value.words
+        return value
     if isinstance(value, np.ndarray) and value.size != 1:
-        return np.nan, f"returned an array of shape {value.shape}"
+        return Failure(f"returned an array of shape {value.shape}")
     if isinstance(value, np.ndarray):
         value = value.reshape(-1)[0]
     if isinstance(value, np.uint64) and value >= _WRAPPED:
         signed = "bits are unsigned; write bits.astype(int)"
-        return np.nan, f"returned {value}, a negative number that wrapped around ({signed})"
+        return Failure(f"returned {value}, a negative number that wrapped around ({signed})")
     try:
         readable = not isinstance(value, str | bytes | complex)  # `float` would read or cut them
         number = float(value) if readable else np.nan
     except (TypeError, ValueError, OverflowError):
         number = np.nan
     if math.isfinite(number):
-        return number, ""
+        return number
     text = one_line(str(value) if isinstance(value, float | np.floating) else repr(value))
-    return number, f"returned {text if len(text) <= 100 else f'{text[:100]}…'}"
+    return Failure(f"returned {text if len(text) <= 100 else f'{text[:100]}…'}")
+
+
+def describe_row(row: Bits, variables: Variables | None) -> str:
+    """Return a row in words, shortened if it is long."""
+    if variables is not None:
+        return variables.describe(row)
+    if len(row) <= 100:
+        return f"the bits {format_bits(row)}"
+    return f"the bits {format_bits(row[:60])}… ({len(row):,}; error.x has them all)"
 
 
 # Which rows are feasible, as the user's function says.
@@ -795,37 +753,13 @@ def read_feasible(
 
     def accepts(row: Bits) -> bool:
         answer = call_row(named, row.astype(np.int64))
-        words, cause = "", None
-        if isinstance(answer, Failure):
-            words, cause = answer.words, answer.error
-        elif not isinstance(answer, bool | np.bool_ | int | np.integer):
-            words = f"returned a {type(answer).__name__}"
-        if words:
-            what = describe_bits(row) if variables is None else variables.describe(row)
-            raise EvaluationError(f"feasible {words} ({what}); expected True or False") from cause
+        if not isinstance(answer, bool | np.bool_ | int | np.integer):
+            if not isinstance(answer, Failure):
+                answer = Failure(f"returned a {type(answer).__name__}")
+            where = describe_row(row, variables)
+            raise EvaluationError(
+                f"feasible {answer.words} ({where}); expected True or False"
+            ) from answer.error
         return bool(answer)
 
     return accepts
-
-
-def check_feasible(initial: Bits, space: Space, max_seconds: float | None) -> float:
-    """Raise if a known solution is not feasible; return the time that it took to check them.
-
-    At the time limit it ends: the others will not be evaluated.
-    """
-    if space.feasible is None or not len(initial):
-        return 0.0
-    started = now()
-    for number, row in enumerate(initial):
-        if not space.accepts(row):
-            raise ValueError(f"solution {number} of initial is not feasible; leave it out")
-        if max_seconds is not None and now() - started >= max_seconds:
-            break
-    return now() - started
-
-
-def describe_bits(row: Bits) -> str:
-    """Return a row in words, shortened if it is long."""
-    if len(row) <= 100:
-        return f"the bits {format_bits(row)}"
-    return f"the bits {format_bits(row[:60])}… ({len(row):,}; error.x has them all)"

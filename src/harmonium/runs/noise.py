@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -171,10 +170,7 @@ class NoisyRunner(Runner):
     """
 
     record: NoisyRecord
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.record = NoisyRecord()
+    record_type = NoisyRecord
 
     def _limit_search(self, stop: Stop) -> Stop:
         """Return rules that leave calls and time for the repeats at the end."""
@@ -191,33 +187,31 @@ class NoisyRunner(Runner):
         if error is not None:
             self.evaluator.deadline = -math.inf  # call nothing again
         if len(places):
-            yield (ALL if len(places) == len(rows) else places), tell_values(fitness)
+            yield (ALL if error is None else places), tell_values(fitness)
         if error is not None:
             raise error
 
     def _settle(self, rows: Bits, told: Told) -> Told:
         """Call promising rows again; return what to tell: means where there are any."""
         with self.search.clock.charge("fitness"), suppress(TimeUp):
-            while len(again := self._ask_again()):
-                if self._call_again(again):
-                    self._note_best()
+            while True:
+                limit = self._count_calls_left(self._limits)
+                again = self.record.ask_again(limit, self.evaluator.target)
+                if not len(again):
+                    break
+                self._call_again(again)
         fitness = self.record.correct(rows, merit(told))
         return tell_values(np.where(np.isfinite(fitness), fitness, np.nan))
-
-    def _ask_again(self) -> Bits:
-        limit = self._count_calls_left(self._limits)
-        return self.record.ask_again(limit, self.evaluator.target)
 
     def _complete_run(self, reason: Reason) -> None:
         """Repeat the best rows equally often, unless the callback asked to stop."""
         if reason == "callback":
             return
-        limit = self.stop.max_seconds
-        self.evaluator.deadline = math.inf if limit is None else self.started + limit
+        self._set_deadline(self.stop)
         with self.search.clock.charge("fitness"), suppress(TimeUp):
             rows = self.record.ask_last(self._count_calls_left(self.stop))
-            if len(rows) and self._call_again(rows):
-                self._note_best()
+            if len(rows):
+                self._call_again(rows)
         self.seconds = self.elapsed
 
     def _count_calls_left(self, stop: Stop) -> int:
@@ -228,10 +222,11 @@ class NoisyRunner(Runner):
             left = min(left, evaluator.count_within(max(0.0, stop.max_seconds - self.elapsed)))
         return max(0, left)
 
-    def _call_again(self, rows: Bits) -> bool:
-        """Call rows again, and keep what is done if it fails; return whether the best changed."""
+    def _call_again(self, rows: Bits) -> None:
+        """Call rows again, and keep what is done if it fails."""
         places, fitness, error = gather(self.evaluator, rows)
         changed = self.record.tell_again(rows[places], fitness)
         if error is not None:
             raise error
-        return changed
+        if changed:
+            self._note_best()

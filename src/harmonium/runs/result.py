@@ -164,9 +164,9 @@ class Result:
             changed = change(row[None].astype(np.uint8)).astype(np.int64)
             return changed.reshape(-1)
 
-        changed = (one._replace(x=convert(one.x)) for one in self.solutions)
         distinct: dict[bytes, Solution] = {}
-        for solution in changed:
+        for one in self.solutions:
+            solution = one._replace(x=convert(one.x))
             distinct.setdefault(solution.x.tobytes(), solution)
         return replace(self, x=convert(self.x), solutions=tuple(distinct.values()))
 
@@ -187,11 +187,14 @@ class Result:
     def _list_facts(self) -> dict[str, str]:
         """Return what there is to say about the result, by name."""
         error = "" if self.fun_error is None else f" ± {self.fun_error:.2g} (standard error)"
+        bits = format_bits(self.x[:MAX_SHOWN_BITS]) + "…" * (len(self.x) > MAX_SHOWN_BITS)
+        ones = f"{int(self.x.sum()):,} of {len(self.x):,} are ones"
         by = f", by a population of {self.best_found_by:,}" if self.best_found_by else ""
         facts = {
             "fun": f"{self.fun:.10g}{error}, the {'smallest' if self.minimized else 'largest'} "
             "found",
-            **self._describe_best(),
+            "values": self.variables.describe(self.x) if self.variables else "",
+            "x": "" if self.variables else f"{bits} ({ones})",
             "optimal": describe_optimality(self),
             "success": str(self.success),
             "calls": self._describe_calls(),
@@ -204,20 +207,14 @@ class Result:
         }
         return {name: text for name, text in facts.items() if text}
 
-    def _describe_best(self) -> dict[str, str]:
-        """Return the best values, or the best bits."""
-        if self.variables is not None:
-            return {"values": self.variables.describe(self.x)}
-        ones = int(self.x.sum())
-        bits = format_bits(self.x[:MAX_SHOWN_BITS]) + "…" * (len(self.x) > MAX_SHOWN_BITS)
-        return {"x": f"{bits} ({ones:,} of {len(self.x):,} are ones)"}
-
     def _describe_calls(self) -> str:
         """Return calls, and how many rows came from the cache; with noise how many were repeats."""
         more = self.evaluations - self.calls
-        if self.noisy:
-            return f"{self.calls:,}, {-more:,} of them repeats" if more < 0 else f"{self.calls:,}"
-        return f"{self.calls:,}, and {more:,} from the cache" if more > 0 else f"{self.calls:,}"
+        if self.noisy and more < 0:
+            return f"{self.calls:,}, {-more:,} of them repeats"
+        if not self.noisy and more > 0:
+            return f"{self.calls:,}, and {more:,} from the cache"
+        return f"{self.calls:,}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result in plain types, the bits as a string of 0 and 1.
@@ -226,19 +223,13 @@ class Result:
         out.
         """
         left_out = ("trace", "improvements", "function", "pairs", "variables")
-        plain: dict[str, Any] = {
-            key: value for key, value in vars(self).items() if key not in left_out
-        }
-        cpu_seconds: dict[str, float] = {"total": self.cpu_total, **dict(self.cpu_seconds.items())}
-        solutions = [solution.to_dict() for solution in self.solutions]
-        best = {} if self.variables is None else {"best": self.best}
-        return {
-            **plain,
-            **best,
-            "x": format_bits(self.x),
-            "solutions": solutions,
-            "cpu_seconds": cpu_seconds,
-        }
+        plain = {key: value for key, value in vars(self).items() if key not in left_out}
+        plain["x"] = format_bits(self.x)
+        plain["solutions"] = [solution.to_dict() for solution in self.solutions]
+        plain["cpu_seconds"] = {"total": self.cpu_total, **self.cpu_seconds}
+        if self.variables is not None:
+            plain["best"] = self.best
+        return plain
 
 
 _ADVICE: Final[dict[Reason, str]] = {

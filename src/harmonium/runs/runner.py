@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from harmonium.arrays import Bits, Fitness, Told, merit
+from harmonium.arrays import Bits, Told, merit
 from harmonium.clock import TimeUp, cpu_now, deadline, now
 from harmonium.runs.evaluate import ALL, EvaluationError, Evaluator, Places, gather
 from harmonium.runs.record import Record, Solution, Step
@@ -54,6 +54,8 @@ class Runner:
     'the callback stopped the search'
     """
 
+    record_type: type[Record] = Record
+
     def __init__(
         self,
         algorithm: Algorithm,
@@ -69,7 +71,7 @@ class Runner:
         self.stop = stop
         none = np.empty((0, space.length), dtype=np.uint8)
         self.initial = none if initial is None else initial.copy()
-        self.record = Record()
+        self.record = self.record_type()
         self.steps = 0
         """Batches of which all rows were told."""
         self.complete = True
@@ -150,7 +152,10 @@ class Runner:
     def start_clock(self) -> None:
         """Let the time of this process begin, and tell the others when it is up."""
         self.started = now() - self.seconds
-        limit = self._limits.max_seconds
+        self._set_deadline(self._limits)
+
+    def _set_deadline(self, stop: Stop) -> None:
+        limit = stop.max_seconds
         self.evaluator.deadline = math.inf if limit is None else self.started + limit
 
     def _begin(self) -> Reason | None:
@@ -282,7 +287,8 @@ class Runner:
             else:
                 missing = search.missing if missing is None else missing
                 arrived, where = rows[places], missing[:count][places]
-            self._count(arrived, merit(told))
+            if self.record.add(arrived, merit(told)):
+                self._note_best()
             search.tell(arrived, self._settle(arrived, told), where)
             before, after = after, read()
             seconds["selection"] += max(0.0, after - before - (clock.charged - charged))
@@ -321,10 +327,6 @@ class Runner:
             self.seconds = self.elapsed
             if error is not None:
                 raise error
-
-    def _count(self, rows: Bits, fitness: Fitness) -> None:
-        if self.record.add(rows, fitness):
-            self._note_best()
 
     def _note_best(self) -> None:
         """Note that the best is another row than before."""
