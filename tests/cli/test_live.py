@@ -16,7 +16,6 @@ from harmonium import BOA, EDA, NK, UMDA, Family, OneMax, PaperRBM, Study
 from harmonium.analysis.findings import Row
 from harmonium.cli.live import (
     View,
-    count_ends,
     describe_end,
     describe_progress,
     explain,
@@ -42,6 +41,7 @@ class Pretended:
     ran: int = 12
     failed: int = 0
     reused: int = 0
+    finished: bool = False
     started: float = 0.0
     stopping: bool = False
     study: Any = field(default_factory=lambda: SimpleNamespace(name="a study"))
@@ -64,8 +64,10 @@ def draw(driver: Pretended, width: int = 80) -> list[str]:
     """Return the lines of the view, without blanks at their ends."""
     file = io.StringIO()
     console = Console(file=file, width=width, height=24, color_system=None)
-    view = View(console, cast("Driver", driver))
-    console.print(view._draw())  # what a terminal would be shown
+    view = View(console)
+    view.begin(cast("Driver", driver))
+    file.truncate(0)  # what a terminal would be shown
+    console.print(view._draw(cast("Driver", driver)))
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
@@ -118,7 +120,7 @@ def test_the_table_of_runs_has_success_rates_and_expected_evaluations() -> None:
     assert any(re.fullmatch(r"boa – 100 .*50 1\.0 .*0/4 0%", line) for line in shown)
     assert describe_end(first) == "3 of 4 runs solved, 150 evaluations, 200 expected"
     assert describe_end(second) == "0 of 4 runs solved, 100 evaluations"
-    assert count_ends(rows, 2) == "finished 2 of 2 rows: 2 measured"
+    assert describe_progress(rows, 2) == "finished 2 of 2 rows: 2 measured"
 
 
 def test_the_head_counts_rows() -> None:
@@ -138,7 +140,7 @@ def test_the_head_counts_rows() -> None:
     words = "finished 3 of 4 rows: 1 solved, 1 not solved, 1 failed"
     assert draw(driver)[0] == f"{words}; a study"
     assert re.match(r"12 trials run in .*, 1 failed$", draw(driver)[1])
-    assert describe_progress(summarize(driver.walks)) == words
+    assert describe_progress(summarize(driver.walks), 4) == words
     driver.stopping = True
     assert draw(driver, 120)[1].endswith(
         "finishing the running trials; press Ctrl-C again to stop now"
@@ -179,7 +181,7 @@ def test_one_outcome_has_one_wording() -> None:
     assert describe_end(rows_of([good], [make_failure()])) == "failed: ValueError: broken"
     grid = rows_of([bad], plan=Grid([20]))
     assert describe_end(grid) == "population 20, 0 of 1 runs solved, 100 evaluations"
-    assert count_ends([grid], 2) == "finished 1 of 2 rows: 1 measured"
+    assert describe_progress([grid], 2) == "finished 1 of 2 rows: 1 measured"
 
 
 @pytest.mark.parametrize(
