@@ -37,7 +37,6 @@ BAD_INPUT = {
         ("onemax:length=9 --colour", "No such option"),
         ("onemax:length=9 --report no/where.html", "--report is no/where.html; expected a file"),
         ("two.cnf --report two.cnf", "--report is two.cnf, the file of the problem; choose"),
-        ("numpy:sum --length 20", "--length is an option of `harmonium optimize`, which is for"),
         ("numpy:sum", "to optimise the function itself, use `harmonium optimize numpy:sum --len"),
         ("numpy:nothing", "numpy:nothing: numpy has no function or class 'nothing'"),
         ("mine:Wrong:length=9 --model umda", "exceeds the optimum 1, the largest possible fitness"),
@@ -63,7 +62,6 @@ BAD_INPUT = {
         ("mine.py:count --length 5", "mine.py:count: there is no module 'mine.py'; "),
         ("mine --length 5", "'mine' is not a path; write module:function, without .py"),
         ("mine:number --length 5", "mine:number: mine has no function or class 'number'"),
-        ("mine:count --length 5 --runs 3", "--runs is an option of `harmonium solve`, which"),
         ("mine:count --length 5 --timeout 3", "--timeout is for programs, with --command"),
         ("mine:count --length 5 --model cnn", "unknown model 'cnn'; known: rbm"),
         (

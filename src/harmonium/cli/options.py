@@ -67,7 +67,7 @@ def _list_library_options() -> dict[str, Any]:
         text = documented[name].text if name in documented else f"{fields[name].description}."
         kind = kinds.get(name) or _choose_kind(fields[name].expected)
         panel = "EDA" if name in EDA_SETTINGS else "Stopping rules" if name in fields else None
-        flags = [f"--{name}".replace("_", "-")] if kind is bool else []
+        flags = [f"--{name}"] if kind is bool else []
         sentence = text.partition(". ")[0].removesuffix(".")
         words = f"{sentence[0].upper()}{sentence[1:]}."
         options[name] = _option(kind, words, *flags, rich_help_panel=panel)
@@ -207,11 +207,7 @@ def takes(*names: str, **defaults: Any) -> Callable[[Command], Command]:
     """Give a command these options; it gets, by name, those that have a value."""
 
     def decorate(command: Command) -> Command:
-        own = [
-            parameter
-            for parameter in inspect.signature(command).parameters.values()
-            if parameter.kind is not parameter.VAR_KEYWORD
-        ]
+        own = [*inspect.signature(command).parameters.values()][:-1]  # without **given
         more = [
             inspect.Parameter(
                 name,
