@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks.pages import write_table
+from benchmarks.pages import Measured, write_table
 from benchmarks.reproduction.points import (
     ENDED,
     FAMILIES,
     POINTS,
-    Measured,
     find_paper_exponent,
     fit_exponent,
     list_paper_sizes,
@@ -65,7 +64,7 @@ def list_costs(rows: Sequence[Measured], metric: str, end: str = "") -> dict[Pla
     done = {
         (row.family, row.size, row.name): getattr(row, metric)
         for row in rows
-        if row.state == "done" and getattr(row, metric)
+        if row.done and getattr(row, metric)
     }
     return {
         (family, size): Costs(value, done[family, size, BOA])
@@ -85,17 +84,14 @@ def list_paper_costs(metric: str) -> dict[Place, Costs]:
 
 
 def rbm_less(costs: Costs) -> bool:
-    """Whether RBM-EDA needs less."""
     return costs.rbm < costs.boa
 
 
 def boa_less(costs: Costs) -> bool:
-    """Whether BOA needs less."""
     return costs.boa < costs.rbm
 
 
 def judge_points(rows: Sequence[Measured]) -> list[Claim]:
-    """Judge who needs less, point by point."""
 
     def count(
         text: str, families: Sequence[str], metric: str, true: Callable[[Costs], bool]
@@ -154,7 +150,6 @@ def write_count(truths: Sequence[bool]) -> str:
 
 
 def write_share(truths: Sequence[bool]) -> str:
-    """Return how many are true."""
     return f"{sum(truths)} of {len(truths)}"
 
 
@@ -335,7 +330,6 @@ def write_difference(difference: Estimate | None) -> str:
 
 
 def judge_difference(difference: Estimate | None, *, about_cpu: bool) -> str:
-    """Return the verdict on a claim about two exponents."""
     if difference is None:
         return UNMEASURED
     if difference.low > 0:

@@ -60,13 +60,11 @@ def measure(options: dict[str, Any], cost: float, workers: int, limit: float) ->
 
 
 def write_line(*cells: str) -> None:
-    """Print a line of a table."""
     sys.stdout.write(f"| {' | '.join(cells)} |\n")
     sys.stdout.flush()
 
 
 def main() -> None:
-    """Print a line for each search, and the worst of all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", help="algorithms and models; by default all")
     parser.add_argument("--seconds", type=float, default=3.0, help="the limit")
