@@ -4,7 +4,8 @@
 """
 
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import IO, Annotated, Any, ClassVar, Final
 
@@ -53,19 +54,20 @@ class PlantedQubo(Spec):
         spins = 2 * self._draw_spins(words).astype(np.int64) - 1
         size = min(_LOOP, self.length)
         loops = self.loops or self.length
-        couplings: dict[tuple[int, int], int] = {}
+        couplings: Counter[tuple[int, int]] = Counter()
         for _ in range(loops):
-            members = _draw_distinct(words, self.length, size)
+            members: dict[int, None] = {}
+            while len(members) < size:
+                members[int(words.random_raw()) % self.length] = None
+            loop = list(members)
             broken = int(words.random_raw()) % size
-            for place, one in enumerate(members):
-                other = members[(place + 1) % size]
-                pair = (min(one, other), max(one, other))
+            for place, (one, other) in enumerate(zip(loop, loop[1:] + loop[:1], strict=True)):
                 sign = -1 if place == broken else 1
-                coupling = sign * int(spins[one] * spins[other])
-                couplings[pair] = couplings.get(pair, 0) + coupling
+                pair = (min(one, other), max(one, other))
+                couplings[pair] += sign * int(spins[one] * spins[other])
         return self._to_qubo(couplings, loops * (size - 2))
 
-    def _to_qubo(self, couplings: dict[tuple[int, int], int], best: int) -> WeightedPairs:
+    def _to_qubo(self, couplings: Mapping[tuple[int, int], int], best: int) -> WeightedPairs:
         """Return ΣJss, whose largest value is `best`, as x'Qx; spin s is 2x - 1."""
         pairs = np.array(sorted(couplings), dtype=np.int64)
         weights = np.array([couplings[pair] for pair in sorted(couplings)])
@@ -89,14 +91,6 @@ class PlantedQubo(Spec):
 
     def _draw_spins(self, words: np.random.PCG64) -> Bits:
         return (words.random_raw(self.length) >> np.uint64(63)).astype(np.uint8)
-
-
-def _draw_distinct(words: np.random.PCG64, length: int, size: int) -> list[int]:
-    """Draw different bits."""
-    drawn: dict[int, None] = {}
-    while len(drawn) < size:
-        drawn[int(words.random_raw()) % length] = None
-    return list(drawn)
 
 
 @dataclass(frozen=True)

@@ -167,11 +167,7 @@ def write_logs(
     """Write the improvements of runs as logs of IOHprofiler."""
     from harmonium.interop import iohprofiler as logs  # noqa: PLC0415  # rarely needed
 
-    logged = [
-        logs.log_result(run, problem) if isinstance(run, Result) else logs.log_trajectory(run)
-        for run in runs
-    ]
     try:
-        logs.write_logs(folder, logged)
+        logs.write_logs(folder, [logs.log_run(run, problem) for run in runs])
     except OSError as error:
         raise SpecError(f"{folder}: cannot be written: {error.strerror or error}") from error
