@@ -108,8 +108,14 @@ BAD_INPUT = {
         ("", "no problem is given; see `harmonium list problems`"),
         ("onemax:length=9 --models boa", "there is nothing to compare; name two models"),
         ("onemax:length=9 --models boa,umda,boa", "the same algorithm is given twice"),
-        ("onemax:length=9 --models boa,umda --population 9", "--population is '9'; expected an ev"),
-        ("onemax:length=9 --models boa,umda --population x", "--population is 'x'; expected an ev"),
+        (
+            "onemax:length=9 --models boa,umda --population 9",
+            "populations is [9]; expected a list of even",
+        ),
+        (
+            "onemax:length=9 --models boa,umda --population x",
+            "populations is ['x']; expected a list of even",
+        ),
         ("onemax:length=9 --models '(boa,umda'", "--models: the parentheses in '(boa,umda' do not"),
     ],
     "report": [
