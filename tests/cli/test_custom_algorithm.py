@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.cli.commands import call_here
-from tests.cli.studies import export
 from tests.search.one_plus_one import BLOCK, PAGE
 
 EA = "ea:OnePlusOne"
@@ -62,33 +61,6 @@ def test_optimize_continues_from_its_checkpoint(folder: Path) -> None:
         del whole[times], resumed[times]
     assert resumed == whole
     assert resumed["algorithm"] == EA
-
-
-STUDY = """
-name = "one plus one"
-plan = "runs"
-models = ["umda"]
-algorithms = [{ name = "1+1", algorithm = "ea:OnePlusOne" }]
-
-[[problems]]
-problem = "onemax"
-sizes = [10, 20]
-runs = 4
-"""
-
-
-def test_a_study_reports_success_rate_and_expected_evaluations(folder: Path) -> None:
-    (folder / "ea.toml").write_text(STUDY, encoding="utf-8")
-    done = call_here("study", "run", "ea.toml", "--engine", "serial", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert "one plus one: seed 1, finished 4 of 4 rows: 4 measured\n" in done.stdout
-    rows = export(folder / "ea.db", "--what", "summary")
-    assert [(row["size"], row["name"]) for row in rows] == [
-        *((10, "umda"), (10, "1+1"), (20, "umda"), (20, "1+1"))
-    ]
-    for row in rows:
-        assert row["success_rate"] == row["solved"] / 4
-        assert row["expected_evaluations"] > 0
 
 
 @pytest.mark.parametrize("command", ["solve onemax:length=9", "optimize ea:count --length 9"])

@@ -97,11 +97,14 @@ def doctor() -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
-    facts = describe_environment(("msgspec", "rich", "typer", "threadpoolctl"))
-    facts |= {"usable cores": str(len(usable(0))), "package": str(PACKAGE)}
     folder = find_cache()
     no_cache = "not cached: no folder is writable; set NUMBA_CACHE_DIR to one that is"
-    facts["compiled code"] = f"cached in {folder}" if folder else no_cache
+    facts = {
+        **describe_environment(("msgspec", "rich", "typer", "threadpoolctl")),
+        "usable cores": str(len(usable(0))),
+        "package": str(PACKAGE),
+        "compiled code": f"cached in {folder}" if folder else no_cache,
+    }
     for extra in EXTRAS:
         missing = ", ".join(find_missing(extra))
         needs = f"needs {missing}; pip install 'harmonium[{extra}]'"
