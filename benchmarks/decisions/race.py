@@ -56,17 +56,13 @@ def draw_race() -> alt.HConcatChart:
     """Draw the best so far of `maximize` and its peers, a panel for each problem."""
     rows = read_lines(FILE)
     solvers = list(dict.fromkeys(row["solver"] for row in rows))
+    colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#777"]
+    scale = alt.Scale(domain=solvers, range=colours)
+    legend = alt.Legend(orient="bottom", symbolStrokeWidth=3, labelFontSize=12)
+    ours = "datum.solver === 'maximize'"
     look = {
-        "color": alt.Color(
-            "solver:N",
-            sort=solvers,
-            title=None,
-            scale=alt.Scale(
-                domain=solvers, range=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#777"]
-            ),
-            legend=alt.Legend(orient="bottom", symbolStrokeWidth=3, labelFontSize=12),
-        ),
-        "strokeWidth": alt.condition("datum.solver === 'maximize'", alt.value(3.5), alt.value(1.8)),
+        "color": alt.Color("solver:N", sort=solvers, title=None, scale=scale, legend=legend),
+        "strokeWidth": alt.condition(ours, alt.value(3.5), alt.value(1.8)),
     }
     panels = []
     for name in dict.fromkeys(row["problem"] for row in rows):
