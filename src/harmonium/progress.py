@@ -113,8 +113,12 @@ class Progress:
     @classmethod
     def in_notebook(cls) -> "Progress | None":
         """Return a line in the output of a notebook's cell; none outside of notebooks."""
-        display = find_notebook_display()
-        return None if display is None else cls(counted="calls", screen=_Notebook(display))
+        module: Any = sys.modules.get("IPython")
+        shell = module.get_ipython() if module is not None else None
+        if not hasattr(shell, "kernel"):  # a terminal with IPython has none
+            return None
+        display = importlib.import_module("IPython.display").display
+        return cls(counted="calls", screen=_Notebook(display))
 
     @classmethod
     def in_lines(cls) -> "Progress":
@@ -164,16 +168,6 @@ class Progress:
             self._screen.show(f"{text}{end}")
         except OSError:  # it cannot be written; the search continues
             self._next_look = math.inf
-
-
-def find_notebook_display() -> Callable[..., Any] | None:
-    """Return the function that shows something in a notebook; none outside of notebooks."""
-    module: Any = sys.modules.get("IPython")
-    shell = module.get_ipython() if module is not None else None
-    if not hasattr(shell, "kernel"):  # a terminal with IPython has none
-        return None
-    display: Callable[..., Any] = importlib.import_module("IPython.display").display
-    return display
 
 
 def _describe(runner: Runner, counted: Counted) -> list[str]:
