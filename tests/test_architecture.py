@@ -56,7 +56,6 @@ SHARED_NAMES: Final[dict[str, str]] = {
     "Point": "of a law; of a figure of the paper",
     "Record": "of a run; of a trial, which is stored",
     "Rule": "the learning rule of a network, one for each kind of network",
-    "Runs": "the plan, a public name; what `solve` runs",
     "Snapshot": "of a search; of a study",
     "Walk": "over rows; over the attempts of a plan",
     "build": "the kernel that learns a structure, one for each model",

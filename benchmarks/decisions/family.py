@@ -8,7 +8,6 @@ The export stands in results/: family.csv (summary), family-comparisons.csv (eac
 evaluations with each other) and family.json (versions, machine, cost).
 """
 
-import argparse
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,7 +16,17 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import altair as alt
-from benchmarks.pages import RESULTS, ROOT, fill, read_csv, write_csv, write_table
+from benchmarks.pages import (
+    RESULTS,
+    ROOT,
+    Measured,
+    fill,
+    read_csv,
+    read_store,
+    read_summary,
+    write_csv,
+    write_table,
+)
 
 from harmonium.analysis.tables import list_comparisons, list_rows
 from harmonium.environment import describe_environment
@@ -34,42 +43,10 @@ FAMILIES = {
     "maxsat:clauses=120": "MAX-3-SAT",
     "ising": "Spin glass",
 }
+SUMMARY = "family.csv"
 COSTS = ("evaluations", "cpu")
 ANCHOR = "rbm"
 """The model that others are paired with in the tables."""
-
-
-class Measured(NamedTuple):
-    """A row of the summary: a model on a problem of one size."""
-
-    family: str
-    size: int
-    name: str
-    state: str
-    reason: str
-    instances: int
-    population: float | None
-    evaluations: float | None
-    low: float | None
-    high: float | None
-    cpu: float | None
-
-    @property
-    def done(self) -> bool:
-        """Whether a population suffices for all runs and instances."""
-        return self.state == "done"
-
-    @property
-    def outcome(self) -> str:
-        """What was found, in a few words."""
-        if self.done:
-            return "yes, to a wider tolerance" if self.reason else "yes"
-        if self.state in ("waiting", "unfinished"):
-            return "not finished"
-        if " instances" in self.reason:
-            missed = int(self.reason.rpartition(" in ")[2].partition(" of ")[0])
-            return f"{self.instances - missed} of {self.instances} instances"
-        return f"no, within {self.reason.rpartition('within ')[2]}"
 
 
 class Duel(NamedTuple):
@@ -85,10 +62,9 @@ Duels = dict[tuple[str, int, str, str], Duel]
 
 
 def export(store: Path) -> None:
-    """Write the tables of a study to results/."""
     result = read_study(store)
     RESULTS.mkdir(exist_ok=True)
-    write_csv(RESULTS / "family.csv", list_rows(result.rows))
+    write_csv(RESULTS / SUMMARY, list_rows(result.rows))
     compared = [row for row in list_comparisons(result.comparisons) if row["cost"] == "evaluations"]
     write_csv(RESULTS / "family-comparisons.csv", map(shorten, compared))
     trials = result.to_frame("trials")
@@ -111,23 +87,6 @@ def shorten(row: dict[str, Any]) -> dict[str, Any]:
         for key, value in row.items()
         if key not in left_out
     }
-
-
-def read_summary() -> list[Measured]:
-    """Return the rows of the summary; numbers that are missing are none."""
-    columns = ("population", "evaluations", "evaluations_low", "evaluations_high", "cpu_total")
-    return [
-        Measured(
-            row["family"],
-            int(row["size"]),
-            row["name"],
-            row["state"],
-            row["reason"],
-            int(row["instances"]),
-            *(float(row[column]) if row[column] else None for column in columns),
-        )
-        for row in read_csv("family.csv")
-    ]
 
 
 def read_duels() -> Duels:
@@ -157,11 +116,24 @@ def write_overview(rows: Sequence[Measured]) -> list[str]:
     return write_table(f"model | {titles}", lines)
 
 
+def describe_outcome(row: Measured) -> str:
+    """Return in a few words what was found."""
+    if row.done:
+        return "yes, to a wider tolerance" if row.reason else "yes"
+    if row.state in ("waiting", "unfinished"):
+        return "not finished"
+    if " instances" in row.reason:
+        missed = int(row.reason.rpartition(" in ")[2].partition(" of ")[0])
+        return f"{row.instances - missed} of {row.instances} instances"
+    return f"no, within {row.reason.rpartition('within ')[2]}"
+
+
 def shorten_outcome(row: Measured) -> str:
     """Return what was found where a row is not done, for a narrow cell."""
-    if row.outcome.endswith(" instances"):
-        return row.outcome.removesuffix(" instances")
-    return "…" if row.outcome == "not finished" else "–"
+    outcome = describe_outcome(row)
+    if outcome.endswith(" instances"):
+        return outcome.removesuffix(" instances")
+    return "…" if outcome == "not finished" else "–"
 
 
 def find_best(rows: Sequence[Measured], family: str, size: int) -> Measured | None:
@@ -191,7 +163,6 @@ def compare_cost(rows: Sequence[Measured], row: Measured, cost: str) -> float:
 
 
 def write_problem(rows: Sequence[Measured], duels: Duels, family: str) -> list[str]:
-    """Write the table of one problem."""
     here = [row for row in rows if row.family == family]
     unit = "instances" if here[0].instances > 1 else "runs"
     lines = []
@@ -200,21 +171,15 @@ def write_problem(rows: Sequence[Measured], duels: Duels, family: str) -> list[s
         if row.done:
             interval = f"{row.low:,.0f} to {row.high:,.0f}" if row.low and row.high else ""
             cells = [f"{row.population:,.0f}", f"{row.evaluations:,.0f}", interval]
-            cells += [f"{row.cpu:.2g}", describe_duel(duels, row)]
-        lines.append((row.size, f"`{row.name}`", row.outcome, *cells))
+            cells += [f"{row.cpu:.2g}", ""]
+            if duel := duels.get((row.family, row.size, row.name, ANCHOR)):
+                cells[-1] = f"{duel.wins} of {duel.pairs}{', clear' if duel.better else ''}"
+        lines.append((row.size, f"`{row.name}`", describe_outcome(row), *cells))
     return write_table(
         "bits | model | solved | population | evaluations | interval | CPU s per run "
         f"| {unit} with fewer than `{ANCHOR}`",
         lines,
     )
-
-
-def describe_duel(duels: Duels, row: Measured) -> str:
-    """Return in how many pairs a model needs fewer evaluations than the anchor."""
-    duel = duels.get((row.family, row.size, row.name, ANCHOR))
-    if duel is None:
-        return ""
-    return f"{duel.wins} of {duel.pairs}{', clear' if duel.better else ''}"
 
 
 def draw(rows: Sequence[Measured]) -> alt.ConcatChart:
@@ -229,13 +194,8 @@ def draw(rows: Sequence[Measured]) -> alt.ConcatChart:
         values = [
             {**row._asdict(), "larger": row.size == sizes[-1]} for row in here if row.evaluations
         ]
-        y = alt.Y(
-            "name:N",
-            sort=names,
-            title=None,
-            scale=alt.Scale(domain=names),
-            axis=alt.Axis(grid=True),
-        )
+        scale, axis = alt.Scale(domain=names), alt.Axis(grid=True)
+        y = alt.Y("name:N", sort=names, title=None, scale=scale, axis=axis)
         colour = alt.Color("name:N", scale=looks, legend=None)
         x = alt.X("evaluations:Q", scale=alt.Scale(type="log"), title="evaluations")
         base = alt.Chart(alt.Data(values=values), width=170, height=225)
@@ -261,7 +221,7 @@ def draw(rows: Sequence[Measured]) -> alt.ConcatChart:
 
 def list_tables() -> dict[str, Callable[[], list[str]]]:
     """Return what makes each table of the page, by name."""
-    rows, duels = read_summary(), read_duels()
+    rows, duels = read_summary(SUMMARY), read_duels()
     return {
         "overview": partial(write_overview, rows),
         "ranks": partial(write_ranks, rows),
@@ -270,14 +230,10 @@ def list_tables() -> dict[str, Callable[[], list[str]]]:
 
 
 def main() -> None:
-    """Export if asked, then write page and figure."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--store", type=Path)
-    options = parser.parse_args()
-    if options.store:
-        export(options.store)
+    if store := read_store(__doc__):
+        export(store)
     PAGE.write_text(fill(PAGE.read_text("utf-8"), list_tables()), encoding="utf-8")
-    draw(read_summary()).save(PAGE.with_suffix(".svg"))
+    draw(read_summary(SUMMARY)).save(PAGE.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ Every function has a `length`, and `ones` if rows must have a certain number of 
 the instance.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -74,7 +74,6 @@ def make_qubo(seed: int, length: int = 120) -> Function:
 
 
 def make_torus(seed: int, rows: int, side: int) -> Function:
-    """Return a ±J spin glass on a torus."""
     problem = hm.Ising(length=rows * side, side=side, instance=seed)
     return Function(lambda row: problem.evaluate(row[None])[0], problem.length)
 
@@ -179,54 +178,3 @@ def _sum_covered(row: np.ndarray, members: np.ndarray, weights: np.ndarray) -> f
     for element in range(len(weights)):
         total += covered[element] * weights[element]
     return total
-
-
-VALUES = 10
-CHOICES, INTEGERS = 6, 6
-
-
-class Ring:
-    """Choices and integers of ten values each, in a ring of pairs that interact.
-
-    Parameters
-    ----------
-    kind : "random" or "ordered"
-        Whether the values of integers matter by their order.
-    instance : int
-        Which of the random problems.
-    """
-
-    def __init__(self, kind: str, instance: int) -> None:
-        rng = np.random.default_rng([7, instance])
-        count, self.ordered = CHOICES + INTEGERS, kind == "ordered"
-        self.space = {
-            f"v{number}": [*"abcdefghij"] if number < CHOICES else range(VALUES)
-            for number in range(count)
-        }
-        self.single = 0.5 * rng.random((count, VALUES))
-        for number in range(CHOICES, count):
-            self.single[number] = 0.5 - 0.5 * np.abs(np.arange(VALUES) - rng.integers(VALUES)) / 10
-        order = rng.permutation(count).tolist()
-        pairs = zip(order, order[1:] + order[:1], strict=True)
-        self.pairs = [(one, other, self._make_table(one, other, rng)) for one, other in pairs]
-
-    def _make_table(self, one: int, other: int, rng: np.random.Generator) -> np.ndarray:
-        numbers = np.arange(VALUES)
-        integers = (one >= CHOICES) + (other >= CHOICES)
-        if not (self.ordered and integers):
-            return rng.random((VALUES, VALUES))
-        if integers == 2:  # a ridge
-            (first, second), sign = rng.integers(VALUES, size=2), rng.choice([-1, 1])
-            ridge: np.ndarray = np.abs((numbers[:, None] - first) + sign * (numbers - second)) / 18
-            return 1 - ridge
-        peaks, heights = rng.integers(VALUES, size=VALUES), rng.random(VALUES)
-        table: np.ndarray = heights[:, None] - np.abs(numbers - peaks[:, None]) / 20
-        return table.T if one >= CHOICES else table
-
-    def __call__(self, values: Mapping[str, Any]) -> float:
-        """Return the sum over variables and pairs."""
-        x = [
-            ord(value) - ord("a") if isinstance(value, str) else value for value in values.values()
-        ]
-        single = sum(table[value] for table, value in zip(self.single, x, strict=True))
-        return float(single + sum(table[x[one], x[other]] for one, other, table in self.pairs))

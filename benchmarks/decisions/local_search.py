@@ -22,7 +22,6 @@ class Rows:
         self.rng = np.random.default_rng(seed)
 
     def sample(self) -> np.ndarray:
-        """Draw a random valid row."""
         if self.ones is None:
             return self.rng.integers(0, 2, self.length, dtype=np.uint8)
         row = np.zeros(self.length, np.uint8)
@@ -60,7 +59,6 @@ def flip(row: np.ndarray, move: Move) -> None:
 
 
 def search_randomly(function: Budgeted, seed: int) -> None:
-    """Evaluate random rows."""
     rows = Rows(function, seed)
     while True:
         function(rows.sample())

@@ -12,12 +12,12 @@ can be stopped and continued.
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -25,11 +25,14 @@ from typing import Any
 import numpy as np
 from benchmarks.decisions import libraries
 from benchmarks.decisions.functions import BudgetSpent
+from benchmarks.pages import append, read_lines, write_table
 from scipy.stats import rankdata
 
 import harmonium as hm
 
 LENGTH, BUDGET, TARGETS = 64, 50_000, 10
+FUNCTIONS = range(1, 26)
+FILE = Path(__file__).with_suffix(".jsonl")
 
 
 class Counter:
@@ -76,7 +79,6 @@ def run_gomea(counter: Counter, seed: int) -> None:
 
 
 def run_ea(counter: Counter, seed: int, offspring: int = 1) -> None:
-    """Run a (1+λ) EA with standard bit mutation."""
     rng = np.random.default_rng(seed)
     best = rng.integers(0, 2, LENGTH, dtype=np.uint8)
     value = counter(best[None])[0]
@@ -91,7 +93,6 @@ def run_ea(counter: Counter, seed: int, offspring: int = 1) -> None:
 
 
 def run_ga(counter: Counter, seed: int) -> None:
-    """Run a genetic algorithm with uniform crossover."""
     rng, size = np.random.default_rng(seed), 100
     rows = rng.integers(0, 2, (size, LENGTH), dtype=np.uint8)
     values = counter(rows)
@@ -115,7 +116,6 @@ ALGORITHMS: dict[str, Callable[[Counter, int], None]] = {
 
 
 def measure(algorithm: str, function: int, seed: int) -> dict[str, Any]:
-    """Return one run."""
     counter = Counter(function)
     with suppress(BudgetSpent):
         ALGORITHMS[algorithm](counter, seed)
@@ -123,22 +123,15 @@ def measure(algorithm: str, function: int, seed: int) -> dict[str, Any]:
     return {**case, "evaluations": counter.evaluations, "improvements": counter.improvements}
 
 
-def run_missing(path: Path, seeds: int, seconds: float) -> list[dict[str, Any]]:
+def run_missing(seeds: int, seconds: float) -> list[dict[str, Any]]:
     """Run what is not in the file, for at most so many CPU seconds; return all runs."""
-    known = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    done = {(run["algorithm"], run["function"], run["seed"]) for run in known}
+    done = {(run["seed"], run["function"], run["algorithm"]) for run in read_lines(FILE)}
     started = time.process_time()
-    with path.open("a", encoding="utf-8") as file:
-        for seed in range(1, seeds + 1):
-            for function in range(1, 26):
-                for algorithm in ALGORITHMS:
-                    late = time.process_time() - started > seconds
-                    if late or (algorithm, function, seed) in done:
-                        continue
-                    known.append(measure(algorithm, function, seed))
-                    file.write(json.dumps(known[-1]) + "\n")
-                    file.flush()
-    return known
+    for seed, function, algorithm in product(range(1, seeds + 1), FUNCTIONS, ALGORITHMS):
+        late = time.process_time() - started > seconds
+        if not late and (seed, function, algorithm) not in done:
+            append(FILE, measure(algorithm, function, seed))
+    return read_lines(FILE)
 
 
 def find_runtime(run: dict[str, Any], target: float) -> float:
@@ -170,25 +163,22 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=300.0, help="CPU time")
     options = parser.parse_args()
-    path = Path(__file__).with_name("pbo.jsonl")
-    path.touch()
-    known = run_missing(path, options.seeds, options.seconds)
+    known = run_missing(options.seeds, options.seconds)
     runs = [run for run in known if run["seed"] <= options.seeds]
-    seen = {
-        function: {run["algorithm"] for run in runs if run["function"] == function}
-        for function in range(1, 26)
+    complete = len(ALGORITHMS)
+    table = {
+        function: rank(runs, function)
+        for function in FUNCTIONS
+        if len({run["algorithm"] for run in runs if run["function"] == function}) == complete
     }
-    functions = [function for function, names in seen.items() if names == set(ALGORITHMS)]
-    table = {function: rank(runs, function) for function in functions}
-    write = sys.stdout.write
-    write(f"| function | {' | '.join(ALGORITHMS)} |\n| --- |{' ---: |' * len(ALGORITHMS)}\n")
+    rows = []
     for function, ranks in table.items():
         name = Counter(function).problem.function_name
-        cells = " | ".join(f"{value:.2f}" for value in ranks.mean(axis=0))
-        write(f"| {function} {name} | {cells} |\n")
+        rows.append([f"{function} {name}", *(f"{value:.2f}" for value in ranks.mean(axis=0))])
     whole = np.concatenate(list(table.values()))
-    cells = " | ".join(f"{value:.2f}" for value in whole.mean(axis=0))
-    write(f"| **all {len(whole)} targets** | {cells} |\n")
+    cells = (f"{value:.2f}" for value in whole.mean(axis=0))
+    rows.append([f"**all {len(whole)} targets**", *cells])
+    sys.stdout.write("\n".join(write_table(" | ".join(("function", *ALGORITHMS)), rows)) + "\n")
 
 
 if __name__ == "__main__":

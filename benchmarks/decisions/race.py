@@ -8,15 +8,15 @@ of one row, five seeds, which are also the instances. Every search has its defau
 annealing plans for the whole budget. The value is the mean share of the optimum.
 """
 
-import json
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import altair as alt
 import numpy as np
 from benchmarks.decisions.anytime import SOLVERS
 from benchmarks.decisions.functions import Budgeted, BudgetSpent, Function
-from benchmarks.pages import ROOT
+from benchmarks.pages import ROOT, append, read_lines
 from threadpoolctl import threadpool_limits
 
 import harmonium as hm
@@ -54,19 +54,15 @@ def race(name: str, solver: str) -> list[float]:
 
 def draw_race() -> alt.HConcatChart:
     """Draw the best so far of `maximize` and its peers, a panel for each problem."""
-    rows = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
+    rows = read_lines(FILE)
     solvers = list(dict.fromkeys(row["solver"] for row in rows))
+    colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#777"]
+    scale = alt.Scale(domain=solvers, range=colours)
+    legend = alt.Legend(orient="bottom", symbolStrokeWidth=3, labelFontSize=12)
+    ours = "datum.solver === 'maximize'"
     look = {
-        "color": alt.Color(
-            "solver:N",
-            sort=solvers,
-            title=None,
-            scale=alt.Scale(
-                domain=solvers, range=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#777"]
-            ),
-            legend=alt.Legend(orient="bottom", symbolStrokeWidth=3, labelFontSize=12),
-        ),
-        "strokeWidth": alt.condition("datum.solver === 'maximize'", alt.value(3.5), alt.value(1.8)),
+        "color": alt.Color("solver:N", sort=solvers, title=None, scale=scale, legend=legend),
+        "strokeWidth": alt.condition(ours, alt.value(3.5), alt.value(1.8)),
     }
     panels = []
     for name in dict.fromkeys(row["problem"] for row in rows):
@@ -90,10 +86,8 @@ def draw_race() -> alt.HConcatChart:
 
 
 if __name__ == "__main__":
-    with FILE.open("w", encoding="utf-8") as file:
-        for name in PROBLEMS:
-            for solver in PEERS:
-                for calls, share in zip(CALLS, race(name, solver), strict=True):
-                    row = {"problem": name, "solver": solver, "calls": calls, "share": share}
-                    file.write(json.dumps(row) + "\n")
+    FILE.unlink(missing_ok=True)
+    for name, solver in product(PROBLEMS, PEERS):
+        for calls, share in zip(CALLS, race(name, solver), strict=True):
+            append(FILE, {"problem": name, "solver": solver, "calls": calls, "share": share})
     draw_race().save(ROOT / "docs" / "race.svg")

@@ -5,27 +5,29 @@
 
 Every solver gets the same function of one row, with its bits shuffled, a target (the optimum), a
 seed and a budget, and no other setting; `maximize (batch)` gets it as a function of many rows.
-Prints a line for each problem and solver: solved runs, and the means over all runs of function
-calls and CPU seconds; at the end a table. Each line is also appended to a file of JSON lines
-(--file), and is not measured again when the script is called again; `--again` measures it anew.
+Each problem and solver is a line of rivals.jsonl, with the solved runs, and the means over all runs
+of function calls and CPU seconds; it is not measured again when the script is called again. Prints
+a table of the file.
 """
 
 import argparse
-import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from benchmarks.decisions import libraries
 from benchmarks.decisions.functions import BudgetSpent
+from benchmarks.pages import append, read_lines, write_table
 
 import harmonium as hm
 
+FILE = Path(__file__).with_suffix(".jsonl")
 FAMILIES = (
     *("onemax:length=200", "trap:length=60,order=5", "trap:length=100,order=5"),
     *("trap:length=60,order=6", "trap:length=60,order=5,distance=3"),
@@ -35,14 +37,6 @@ FAMILIES = (
     *("maxsat:length=100,clauses=430", "ising:side=10", "ising:side=12"),
 )
 WITH_INSTANCES = ("nk", "maxsat", "ising")
-
-
-class Run(NamedTuple):
-    """One run of a solver."""
-
-    solved: bool
-    calls: int
-    cpu_seconds: float
 
 
 class Counted:
@@ -55,11 +49,9 @@ class Counted:
         self.order = np.random.default_rng(seed).permutation(problem.length)
 
     def __call__(self, row: np.ndarray) -> float:
-        """Return the fitness of a row."""
         return float(self.evaluate(np.asarray(row, dtype=np.uint8)[None])[0])
 
     def evaluate(self, rows: np.ndarray) -> np.ndarray:
-        """Return the fitness of many rows."""
         self.calls += len(rows)
         values: np.ndarray = self.problem(rows[:, self.order])
         self.best = max(self.best, float(values.max()))
@@ -67,7 +59,6 @@ class Counted:
 
 
 def run_maximize(**settings: Any) -> Callable[[Counted, int, int], None]:
-    """Return a solver that calls `maximize`."""
 
     def solve(function: Counted, seed: int, budget: int) -> None:
         hm.maximize(
@@ -84,7 +75,6 @@ def run_maximize(**settings: Any) -> Callable[[Counted, int, int], None]:
 
 
 def run_gomea(filtered: bool) -> Callable[[Counted, int, int], None]:
-    """Return a solver that calls gomea."""
 
     def solve(function: Counted, seed: int, budget: int) -> None:
         libraries.run_gomea(
@@ -122,8 +112,9 @@ DEFAULT_SOLVERS = ("maximize", "maximize (batch)", "gomea", "gomea (filtered)")
 """The others take long: many of their runs end by the budget."""
 
 
-def measure(name: str, family: str, seeds: int, budget: int) -> Iterator[Run]:
-    """Yield a run for each seed, which is also the instance."""
+def measure(name: str, family: str, seeds: int, budget: int) -> dict[str, Any]:
+    """Run a solver with each seed, which is also the instance; return solved runs and means."""
+    calls, seconds, solved = [], [], 0
     for seed in range(seeds):
         instance = f",instance={seed}" if family.startswith(WITH_INSTANCES) else ""
         problem: Any = hm.PROBLEMS.parse(family + instance)
@@ -131,46 +122,35 @@ def measure(name: str, family: str, seeds: int, budget: int) -> Iterator[Run]:
         function = Counted(problem, seed)
         started = time.process_time()
         SOLVERS[name](function, seed, budget)
-        seconds = time.process_time() - started
-        yield Run(function.best >= function.target, function.calls, seconds)
-
-
-def describe(name: str, family: str, runs: list[Run]) -> dict[str, Any]:
-    """Return the means of some runs."""
+        seconds.append(time.process_time() - started)
+        calls.append(function.calls)
+        solved += function.best >= function.target
     return {
-        "problem": family,
-        "solver": name,
-        "solved": sum(run.solved for run in runs),
-        "runs": len(runs),
-        "calls": fmean(run.calls for run in runs),
-        "cpu_seconds": fmean(run.cpu_seconds for run in runs),
+        **{"problem": family, "solver": name, "solved": solved, "runs": seeds},
+        **{"calls": fmean(calls), "cpu_seconds": fmean(seconds)},
     }
 
 
-def read_rows(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the last row of each problem and solver in a file."""
-    if not path.exists():
-        return {}
-    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return {(row["problem"], row["solver"]): row for row in rows}
+def read_rows() -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the last row of each problem and solver in the file."""
+    return {(row["problem"], row["solver"]): row for row in read_lines(FILE)}
 
 
-def tabulate(rows: dict[tuple[str, str], dict[str, Any]]) -> str:
-    """Return a table in Markdown: mean calls and CPU seconds, and solved runs if not all."""
+def tabulate(rows: dict[tuple[str, str], dict[str, Any]]) -> list[str]:
+    """Return a table: mean calls and CPU seconds, and solved runs if not all."""
     solvers = [name for name in SOLVERS if any(solver == name for _, solver in rows)]
-    heads = [f"{name} calls | CPU s" for name in solvers]
-    lines = ["| problem | " + " | ".join(heads) + " |", "| --- " * (1 + 2 * len(solvers)) + "|"]
+    lines = []
     for family in FAMILIES:
-        words = []
+        cells = [f"`{family}`"]
         for solver in solvers:
-            row = rows.get((family, solver))
-            if row is None:
-                words.append("– | –")
+            if (row := rows.get((family, solver))) is None:
+                cells += ["–", "–"]
                 continue
             part = "" if row["solved"] == row["runs"] else f" ({row['solved']} of {row['runs']})"
-            words.append(f"{row['calls']:,.0f}{part} | {row['cpu_seconds']:.2f}")
-        lines.append(f"| `{family}` | " + " | ".join(words) + " |")
-    return "\n".join(lines)
+            cells += [f"{row['calls']:,.0f}{part}", f"{row['cpu_seconds']:.2f}"]
+        lines.append(cells)
+    heads = (f"{name} calls | CPU s" for name in solvers)
+    return write_table(" | ".join(("problem", *heads)), lines)
 
 
 def main() -> None:
@@ -180,25 +160,13 @@ def main() -> None:
     parser.add_argument("--max-calls", type=int, default=1_000_000)
     parser.add_argument("--problem", nargs="*", default=FAMILIES, choices=FAMILIES)
     parser.add_argument("--solver", nargs="*", default=DEFAULT_SOLVERS, choices=list(SOLVERS))
-    parser.add_argument("--again", action="store_true", help="measure also what the file has")
-    parser.add_argument("--file", type=Path, default=Path(__file__).with_suffix(".jsonl"))
     options = parser.parse_args()
-    known = {} if options.again else read_rows(options.file)
+    known = read_rows()
     hm.maximize(sum, 10, seed=1, max_calls=200)  # compile
-    with options.file.open("a", encoding="utf-8") as file:
-        for family in options.problem:
-            for name in options.solver:
-                if known.get((family, name), {}).get("runs") == options.seeds:
-                    continue
-                runs = list(measure(name, family, options.seeds, options.max_calls))
-                row = describe(name, family, runs)
-                file.write(json.dumps(row) + "\n")
-                file.flush()
-                sys.stderr.write(
-                    f"{family:36} {name:16} {row['solved']} of {row['runs']}"
-                    f" {row['calls']:10,.0f} {row['cpu_seconds']:8.2f} s\n"
-                )
-    sys.stdout.write(tabulate(read_rows(options.file)) + "\n")
+    for family, name in product(options.problem, options.solver):
+        if known.get((family, name), {}).get("runs") != options.seeds:
+            append(FILE, measure(name, family, options.seeds, options.max_calls))
+    sys.stdout.write("\n".join(tabulate(read_rows())) + "\n")
 
 
 if __name__ == "__main__":

@@ -10,25 +10,22 @@ paper's points; `claims.py`, `costs.py` and `samples.py` make the tables. Tables
 marks were measured once and made of results/ by scripts that are in the history (README.md).
 """
 
-import argparse
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import median
 
-from benchmarks.pages import RESULTS, fill, write_table
+from benchmarks.pages import RESULTS, Measured, fill, read_store, write_table
 from benchmarks.reproduction import claims, costs, samples
 from benchmarks.reproduction.export import export
 from benchmarks.reproduction.figures import write_figures
 from benchmarks.reproduction.points import (
     CLOSE,
     FAMILIES,
-    Measured,
     Pair,
     pair_points,
     read_laws,
-    read_summary,
+    read_rows,
 )
 
 PAGE = RESULTS.parent / "docs" / "research" / "reproduction.md"
@@ -51,9 +48,7 @@ def write_points(family: str, pairs: Sequence[Pair], rows: Sequence[Measured]) -
     """Write the points of a family, the paper's and ours, and those of our other settings."""
     here = [pair for pair in pairs if pair.ours.family == family]
     others = {
-        (row.size, row.name): row.evaluations
-        for row in rows
-        if row.family == family and row.state == "done"
+        (row.size, row.name): row.evaluations for row in rows if row.family == family and row.done
     }
     sizes = {pair.ours.size for pair in here}
     names = [
@@ -82,8 +77,7 @@ def write_points(family: str, pairs: Sequence[Pair], rows: Sequence[Measured]) -
 
 
 def list_tables() -> dict[str, Callable[[], list[str]]]:
-    """Return what makes each table of the page, by name."""
-    rows, laws = read_summary(), read_laws()
+    rows, laws = read_rows(), read_laws()
     pairs = pair_points(rows)
     parts = json.loads((RESULTS / "reproduction.json").read_text("utf-8"))["parts"]
     return {
@@ -103,14 +97,10 @@ def list_tables() -> dict[str, Callable[[], list[str]]]:
 
 
 def main() -> None:
-    """Export if asked, then write page and figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--store", type=Path)
-    options = parser.parse_args()
-    if options.store:
-        export(options.store)
+    if store := read_store(__doc__):
+        export(store)
     PAGE.write_text(fill(PAGE.read_text("utf-8"), list_tables()), encoding="utf-8")
-    write_figures(read_summary(), read_laws())
+    write_figures(read_rows(), read_laws())
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ FAMILIES = [
 
 
 def main() -> None:
-    """Bisect with each seed, and write a line for each bisection."""
     plan = hm.Bisect(start=16, tolerance=0.1, max_population=131_072)
     stop = hm.Stop(max_generations=100, patience=20)
     columns = ["family", "size", "name", "seed", "population", "evaluations"]

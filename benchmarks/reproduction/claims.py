@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks.pages import write_table
+from benchmarks.pages import Measured, write_table
 from benchmarks.reproduction.points import (
     ENDED,
     FAMILIES,
     POINTS,
-    Measured,
     find_paper_exponent,
     fit_exponent,
     list_paper_sizes,
@@ -65,7 +64,7 @@ def list_costs(rows: Sequence[Measured], metric: str, end: str = "") -> dict[Pla
     done = {
         (row.family, row.size, row.name): getattr(row, metric)
         for row in rows
-        if row.state == "done" and getattr(row, metric)
+        if row.done and getattr(row, metric)
     }
     return {
         (family, size): Costs(value, done[family, size, BOA])
@@ -85,17 +84,14 @@ def list_paper_costs(metric: str) -> dict[Place, Costs]:
 
 
 def rbm_less(costs: Costs) -> bool:
-    """Whether RBM-EDA needs less."""
     return costs.rbm < costs.boa
 
 
 def boa_less(costs: Costs) -> bool:
-    """Whether BOA needs less."""
     return costs.boa < costs.rbm
 
 
 def judge_points(rows: Sequence[Measured]) -> list[Claim]:
-    """Judge who needs less, point by point."""
 
     def count(
         text: str, families: Sequence[str], metric: str, true: Callable[[Costs], bool]
@@ -154,7 +150,6 @@ def write_count(truths: Sequence[bool]) -> str:
 
 
 def write_share(truths: Sequence[bool]) -> str:
-    """Return how many are true."""
     return f"{sum(truths)} of {len(truths)}"
 
 
@@ -230,36 +225,31 @@ def say_largest(rows: Sequence[Measured], family: str, metric: str = "cpu") -> s
 def judge_building(rows: Sequence[Measured]) -> list[Claim]:
     """Judge what the paper says of model building; its figures of it are not in our material."""
     building, total = list_costs(rows, "building"), list_costs(rows, "cpu")
-    shares = {
-        place: Costs(costs.rbm / total[place].rbm, costs.boa / total[place].boa)
+    onemax = [rbm_less(costs) for (family, _), costs in building.items() if family == "onemax"]
+    shares = [
+        Costs(costs.rbm / total[place].rbm, costs.boa / total[place].boa)
         for place, costs in building.items()
+    ]
+    largest = [say_largest(rows, family, "building") for family in ("trap5", "nk5")]
+    claims = {
+        "Onemax: RBM-EDA builds its models in less time": onemax,
+        "5-traps from 140 bits on: RBM-EDA builds its models in less time": largest[0],
+        "NK, k = 5, 30 bits and more: RBM-EDA builds its models in less time": largest[1],
+        "Model building takes more than 95 % of BOA's CPU time": [
+            share.boa > MAIN for share in shares
+        ],
+        "Model building takes a smaller share of RBM-EDA's CPU time than of BOA's": [
+            rbm_less(share) for share in shares
+        ],
     }
-    said = "said in the text"
-
-    def count(text: str, found: Mapping[Place, Costs], true: Callable[[Costs], bool]) -> Claim:
-        truths = [true(costs) for costs in found.values()]
-        verdict = HOLDS if holds(truths) else SLOW_BOA
-        return Claim(text, said, write_count(truths), "", verdict)
-
-    onemax = {place: costs for place, costs in building.items() if place[0] == "onemax"}
     return [
-        count("Onemax: RBM-EDA builds its models in less time", onemax, rbm_less),
-        Claim(
-            "5-traps from 140 bits on: RBM-EDA builds its models in less time",
-            *(said, say_largest(rows, "trap5", "building"), "", UNMEASURED),
-        ),
-        Claim(
-            "NK, k = 5, 30 bits and more: RBM-EDA builds its models in less time",
-            *(said, say_largest(rows, "nk5", "building"), "", UNMEASURED),
-        ),
-        count(
-            "Model building takes more than 95 % of BOA's CPU time",
-            *(shares, lambda share: share.boa > MAIN),
-        ),
-        count(
-            "Model building takes a smaller share of RBM-EDA's CPU time than of BOA's",
-            *(shares, rbm_less),
-        ),
+        Claim(text, "said in the text", found, "", UNMEASURED)
+        if isinstance(found, str)
+        else Claim(
+            *(text, "said in the text", write_count(found), ""),
+            HOLDS if holds(found) else SLOW_BOA,
+        )
+        for text, found in claims.items()
     ]
 
 
@@ -335,7 +325,6 @@ def write_difference(difference: Estimate | None) -> str:
 
 
 def judge_difference(difference: Estimate | None, *, about_cpu: bool) -> str:
-    """Return the verdict on a claim about two exponents."""
     if difference is None:
         return UNMEASURED
     if difference.low > 0:
@@ -349,19 +338,13 @@ def write_speedups(rows: Sequence[Measured]) -> list[str]:
     """Say how much faster each model became since the paper, in the median of the points."""
     paper, ours = list_paper_costs("cpu"), list_costs(rows, "cpu")
     gains: dict[str, list[Costs]] = {}
-    for (family, size), mine in ours.items():
-        if (theirs := paper.get((family, size))) is not None:
+    for place in (place for place in ours if place in paper):
+        mine, theirs = ours[place], paper[place]
+        for title in (FAMILIES[place[0]], "all"):
             gain = Costs(theirs.rbm / mine.rbm, theirs.boa / mine.boa)
-            for title in (FAMILIES[family], "all"):
-                gains.setdefault(title, []).append(gain)
-    medians = [
-        (title, *(median(side) for side in zip(*found, strict=True)), len(found))
-        for title, found in gains.items()
-    ]
-    return write_table(
-        "family | points | `rbm-paper` | `boa` | `boa` / `rbm-paper`",
-        (
-            (title, n, f"{rbm:,.0f}", f"{boa:,.0f}", f"{boa / rbm:.1f}")
-            for title, rbm, boa, n in medians
-        ),
-    )
+            gains.setdefault(title, []).append(gain)
+    lines = []
+    for title, found in gains.items():
+        rbm, boa = (median(side) for side in zip(*found, strict=True))
+        lines.append((title, len(found), f"{rbm:,.0f}", f"{boa:,.0f}", f"{boa / rbm:.1f}"))
+    return write_table("family | points | `rbm-paper` | `boa` | `boa` / `rbm-paper`", lines)

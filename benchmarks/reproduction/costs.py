@@ -5,7 +5,7 @@ from itertools import product
 from statistics import fmean, median
 from typing import Any
 
-from benchmarks.pages import write_table
+from benchmarks.pages import Measured, write_table
 from benchmarks.reproduction.points import (
     COSTS,
     ENDED,
@@ -14,7 +14,6 @@ from benchmarks.reproduction.points import (
     POINTS,
     SETTINGS,
     Growth,
-    Measured,
     find_paper_exponent,
     fit_exponent,
     list_paper_sizes,
@@ -61,7 +60,7 @@ def write_exponents(law: Growth | None) -> tuple[str, str, str]:
 def write_cpu(rows: Sequence[Measured]) -> list[str]:
     """Write CPU seconds as ratios between models: the paper's machine was another."""
     paper = read_paper("cpu_seconds")
-    ours = {(row.family, row.size, row.name): row.cpu for row in rows if row.state == "done"}
+    ours = {(row.family, row.size, row.name): row.cpu for row in rows if row.done}
     lines = []
     for family, size in dict.fromkeys((row.family, row.size) for row in rows):
         theirs = [paper.get((family, size, "RBM", "n/2")), paper.get((family, size, "BOA", ""))]
@@ -135,7 +134,7 @@ def estimate(
     ours = {
         (row.family, row.size): row.cpu
         for row in rows
-        if row.name == name and row.state == "done" and row.cpu
+        if row.name == name and row.done and row.cpu
         if (row.family, row.size) in paper
     }
     here = [size for one, size in ours if one == family]
@@ -150,7 +149,6 @@ def estimate(
 
 
 def write_hours(hours: float) -> str:
-    """Return hours with two digits."""
     return f"{hours:,.0f}" if hours >= 9.95 else f"{hours:.2g}"
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.pages import RESULTS, read_csv, write_csv
-from benchmarks.reproduction.points import PROBLEMS, name_family, read_number
+from benchmarks.pages import RESULTS, read_csv, read_number, write_csv
+from benchmarks.reproduction.points import PROBLEMS, name_family
 
 from harmonium.analysis.findings import LAW_METRICS, Point, fit_power
 from harmonium.analysis.paper import find_exponent, name_model
@@ -90,7 +90,6 @@ def merge_rows(kept: Sequence[Iterable[Cells]], new: Iterable[Cells]) -> list[Ce
 
 
 def locate(row: Cells) -> Place:
-    """Return the place of a row."""
     return row["family"], int(row["size"]), row["name"]
 
 
@@ -187,7 +186,6 @@ def merge_parts(kept: Sequence[Cells], new: Cells) -> list[Cells]:
 
 
 def read_parts() -> list[Cells]:
-    """Return the parts that were exported before."""
     path = RESULTS / "reproduction.json"
     if not path.exists():
         return []

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
+from benchmarks.pages import Measured
 from benchmarks.reproduction.points import (
     COSTS,
     FAMILIES,
@@ -14,7 +15,6 @@ from benchmarks.reproduction.points import (
     POINTS,
     SETTINGS,
     Growth,
-    Measured,
     find_paper_exponent,
     read_paper,
 )
@@ -40,17 +40,12 @@ def write_figures(rows: Sequence[Measured], laws: Sequence[Growth]) -> None:
 
 
 def name_figure(family: str, metric: str) -> str:
-    """Return the name of a figure's file, without its end."""
     return family if metric == "evaluations" else f"{family}-{metric}"
 
 
 def list_drawn(rows: Sequence[Measured]) -> list[str]:
     """Return the families with points of ours."""
-    done = {
-        row.family
-        for row in rows
-        if row.state == "done" and row.name.removesuffix(POINTS) in SETTINGS
-    }
+    done = {row.family for row in rows if row.done and row.name.removesuffix(POINTS) in SETTINGS}
     return [family for family in FAMILIES if family in done]
 
 
@@ -72,7 +67,7 @@ def trace_ours(
     family: str, name: str, metric: str, rows: Sequence[Measured], laws: Sequence[Growth]
 ) -> Curve:
     """Return our points of a setting and their law; those of single errors if it has no others."""
-    here = [row for row in rows if row.family == family and row.state == "done"]
+    here = [row for row in rows if row.family == family and row.done]
     label = name if any(row.name == name for row in here) else name + POINTS
     spots = tuple(make_spot(row, metric) for row in here if row.name == label)
     law = find_law(family, label, metric, laws)
@@ -83,7 +78,6 @@ def trace_ours(
 
 
 def make_spot(row: Measured, metric: str) -> Spot:
-    """Return a point of ours; CPU times have no intervals here."""
     if metric == "cpu":
         return Spot(row.size, row.cpu, None, None)
     return Spot(row.size, row.evaluations, row.low, row.high)

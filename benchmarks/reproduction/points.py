@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from benchmarks.pages import read_csv
+from benchmarks.pages import Measured, read_csv, read_number, read_summary
 
 import harmonium as hm
 from harmonium.analysis.findings import Point as LawPoint
@@ -51,23 +51,6 @@ ENDED = ("done", "not solved", "failed")
 """States of rows that were tried to the end."""
 
 
-class Measured(NamedTuple):
-    """A row of the summary."""
-
-    family: str
-    size: int
-    name: str
-    state: str
-    reason: str
-    population: float | None
-    evaluations: float | None
-    low: float | None
-    high: float | None
-    cpu: float | None
-    building: float | None = None
-    """CPU seconds of model building."""
-
-
 class Pair(NamedTuple):
     """A point of the paper and ours."""
 
@@ -93,39 +76,18 @@ class Growth(NamedTuple):
     """The paper's exponent."""
 
     def predict(self, size: float) -> float:
-        """Return the cost at a size."""
         return self.factor * size**self.exponent
 
 
-def read_number(text: str) -> float | None:
-    """Return a cell of a table as a number; an empty one is none."""
-    return float(text) if text else None
-
-
-def read_summary() -> list[Measured]:
-    """Return the rows of the summary by family and size; numbers that are missing are none."""
+def read_rows() -> list[Measured]:
+    """Return the rows of the summary by family and size."""
     rows = [
-        Measured(
-            name_family(row["family"]),
-            int(row["size"]),
-            row["name"],
-            row["state"],
-            row["reason"],
-            *(
-                read_number(row[column])
-                for column in (
-                    *("population", "evaluations", "evaluations_low", "evaluations_high"),
-                    *("cpu_total", "cpu_building"),
-                )
-            ),
-        )
-        for row in read_csv("reproduction.csv")
+        row._replace(family=name_family(row.family)) for row in read_summary("reproduction.csv")
     ]
     return sorted(rows, key=lambda row: (list(FAMILIES).index(row.family), row.size))
 
 
 def read_laws() -> list[Growth]:
-    """Return the scaling laws by family."""
     laws = [
         Growth(
             name_family(row["family"]),

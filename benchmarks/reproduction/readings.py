@@ -7,11 +7,10 @@ studies/pairing.toml and studies/instances.toml are run and exported likewise. T
 has the name of the study.
 """
 
-import csv
 import sys
 from pathlib import Path
 
-from benchmarks.pages import RESULTS
+from benchmarks.pages import RESULTS, write_csv
 
 from harmonium.analysis.tables import list_rows
 from harmonium.studies import read_study
@@ -29,10 +28,8 @@ def export(store: Path) -> None:
         return
     columns = ("family", "size", "name", "model", "pairing", "state", "reason", "instances", "runs")
     means = ("population", "evaluations", "evaluations_low", "evaluations_high", "cpu_total")
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, (*columns, *means), extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(list_rows(result.rows))
+    rows = list_rows(result.rows)
+    write_csv(path, ({name: row[name] for name in (*columns, *means)} for row in rows))
 
 
 if __name__ == "__main__":

@@ -10,13 +10,12 @@ from statistics import geometric_mean, mean
 from typing import NamedTuple
 
 import numpy as np
-from benchmarks.pages import read_csv, write_table
+from benchmarks.pages import Measured, read_csv, write_table
 from benchmarks.reproduction.points import (
     CLOSE,
     FAMILIES,
     POINTS,
     SETTINGS,
-    Measured,
     Pair,
     list_paper_sizes,
     name_family,
@@ -114,7 +113,7 @@ def write_bisections() -> list[str]:
 
 def write_outliers(pairs: Sequence[Pair], rows: Sequence[Measured]) -> list[str]:
     """List the points beyond 1.5, with what the data say about the reason."""
-    known = {(row.family, row.size, row.name): row for row in rows if row.state == "done"}
+    known = {(row.family, row.size, row.name): row for row in rows if row.done}
     spread = {
         (name_family(row["family"]), int(row["size"]), row["name"]): row
         for row in read_csv("reproduction-instances.csv")

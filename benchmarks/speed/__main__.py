@@ -24,7 +24,6 @@ GROUPS = {"rbm": measure_training, "boa": measure_networks}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure both groups and print the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="use tiny sizes")
     options = parser.parse_args(arguments)

@@ -13,6 +13,7 @@ import argparse
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -59,32 +60,26 @@ def measure(options: dict[str, Any], cost: float, workers: int, limit: float) ->
     return seconds - limit
 
 
-def write_line(*cells: str) -> None:
-    """Print a line of a table."""
-    sys.stdout.write(f"| {' | '.join(cells)} |\n")
-    sys.stdout.flush()
-
-
 def main() -> None:
-    """Print a line for each search, and the worst of all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", help="algorithms and models; by default all")
     parser.add_argument("--seconds", type=float, default=3.0, help="the limit")
     arguments = parser.parse_args()
     searches = list_searches()
-    head = [f"{cost:g} s{' 4 threads' * bool(workers)}" for cost in COSTS for workers in (0, 4)]
-    write_line("name", *head)
-    write_line("---", *("---:" for _ in head))
+    cases = list(product(COSTS, (0, WORKERS)))
+    heads = [f"{cost:g} s{' 4 threads' * bool(workers)}" for cost, workers in cases]
+    sys.stdout.write(f"| {' | '.join(('name', *heads))} |\n| --- |{' ---: |' * len(heads)}\n")
     worst = 0.0
     for name in arguments.names or searches:
         hm.maximize(PROBLEM, PROBLEM.length, batch=True, max_calls=500, seed=1, **searches[name])
-        over = []
-        for cost in COSTS:
-            for workers in (0, WORKERS):
-                over.append(measure(searches[name], cost, workers, arguments.seconds))
-                worst = max(worst, over[-1] - 2 * cost - 1)
-        write_line(name, *(f"{seconds:+.2f}" for seconds in over))
-    sys.stdout.write(f"most beyond what is allowed: {max(worst, 0):.2f} s\n")
+        over = [measure(searches[name], *case, arguments.seconds) for case in cases]
+        worst = max(
+            worst, *(late - 2 * cost - 1 for late, (cost, _) in zip(over, cases, strict=True))
+        )
+        cells = (f"{seconds:+.2f}" for seconds in over)
+        sys.stdout.write(f"| {' | '.join((name, *cells))} |\n")
+        sys.stdout.flush()
+    sys.stdout.write(f"most beyond what is allowed: {worst:.2f} s\n")
 
 
 if __name__ == "__main__":

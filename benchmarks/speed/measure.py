@@ -1,53 +1,43 @@
-"""What all groups share: results, sizes, timing, and the packages to compare with."""
+"""What both groups share: results, sizes, timing, and the packages to compare with."""
 
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 Action = Callable[[], object]
 
-PEERS = {
-    "scikit-learn": "sklearn.neural_network",
-    "pgmpy": "pgmpy.causal_discovery",
-}
+PEERS = {"scikit-learn": "sklearn.neural_network", "pgmpy": "pgmpy.causal_discovery"}
 """The module that is used of each package."""
 
 Modules = Mapping[str, Any]
 """Modules of the installed peers, by the name of the package."""
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """One comparison: our value, the value of the peer, and how many times better ours is."""
+class Measurement(NamedTuple):
+    """One comparison: our value and the value of the peer."""
 
-    group: str
     what: str
     against: str
     """The peer; an absolute bound counts as a peer that meets it exactly."""
     ours: float
     peer: float
     unit: str
-    better: Literal["more", "less"] = "more"
-    """Whether a larger value is better, as for a speed, or a smaller one, as for a time."""
     bound: float | None = None
     """Smallest acceptable ratio; none if there is no requirement."""
 
     @property
     def ratio(self) -> float:
-        """How many times better ours is: above 1 ours is better, below 1 the peer."""
-        return self.ours / self.peer if self.better == "more" else self.peer / self.ours
+        """How many times better ours is: of a time, the smaller value is the better one."""
+        return self.peer / self.ours if self.unit == "ms" else self.ours / self.peer
 
     @property
     def kept(self) -> bool:
-        """Whether the ratio meets its bound."""
         return self.bound is None or self.ratio >= self.bound
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """Number of rows and bits; an RBM on them has half as many hidden units as bits."""
 
     rows: int
@@ -57,7 +47,6 @@ class Size:
 
     @property
     def hidden(self) -> int:
-        """Hidden units of an RBM."""
         return self.bits // 2
 
     def __str__(self) -> str:
@@ -76,33 +65,18 @@ def load_peers() -> tuple[dict[str, Any], dict[str, str]]:
     return modules, skipped
 
 
-def time_once(action: Action) -> float:
-    """Return the seconds of one call."""
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start
-
-
-def time_in_turns(actions: Mapping[str, Action], rounds: int) -> dict[str, float]:
+def time_in_turns(actions: Mapping[str, Action], rounds: int = 15) -> dict[str, float]:
     """Return the shortest time of each action in seconds; each round calls every action once.
 
-    Noise of the machine then affects all of them equally. A first round is not measured: it
-    compiles, allocates and fills caches.
+    Noise of the machine then affects all of them equally. With more than one round, a first one is
+    not measured: it compiles, allocates and fills caches.
     """
     least = dict.fromkeys(actions, math.inf)
-    for action in actions.values():
-        action()
+    if rounds > 1:
+        time_in_turns(actions, 1)
     for _ in range(rounds):
         for name, action in actions.items():
-            least[name] = min(least[name], time_once(action))
-    return least
-
-
-def repeat(action: Action, times: int) -> Action:
-    """Return an action that calls another a number of times."""
-
-    def call_repeatedly() -> None:
-        for _ in range(times):
+            start = time.perf_counter()
             action()
-
-    return call_repeatedly
+            least[name] = min(least[name], time.perf_counter() - start)
+    return least

@@ -10,13 +10,12 @@ from harmonium.models import rbm as kernels
 from harmonium.models.neural import Floats, Machine, Part
 from harmonium.models.rbm import Rule
 
-from .measure import Action, Measurement, Modules, Size, repeat, time_in_turns
+from .measure import Action, Measurement, Modules, Size, time_in_turns
 
 BATCH = 100
 RATE = 0.05
 MOMENTUM = 0.5
 WEIGHT_COST = 0.0001
-ROUNDS = 15
 TINY = Size(500, 20)
 _KEY = np.uint64(1)
 
@@ -34,29 +33,20 @@ def measure_training(quick: bool, peers: Modules) -> Iterator[Measurement]:
 def compare_training(size: Size, epochs: int, peers: Modules) -> Iterator[Measurement]:
     """Compare the number of rows a second in CD-1."""
     rows = make_rows(size)
-    actions = {
-        "ours": repeat(train_ours(rows, make_machine(size)), epochs),
-    }
+    train, start = train_ours(rows, make_machine(size)), "start of "
+    actions: dict[str, Action] = {"ours": lambda: [train() for _ in range(epochs)]}
     for precision in (np.float32, np.float64) if "scikit-learn" in peers else ():
         # Both fits include the same start, so that the difference is the time of the epochs.
         name, same = f"scikit-learn {precision.__name__}", rows.astype(precision)
         rbm = peers["scikit-learn"].BernoulliRBM
-        actions[f"start of {name}"] = fit_sklearn(rbm, same, size.hidden, epochs=1)
+        actions[start + name] = fit_sklearn(rbm, same, size.hidden, epochs=1)
         actions[name] = fit_sklearn(rbm, same, size.hidden, epochs=1 + epochs)
-    seconds = time_in_turns(actions, ROUNDS)
+    seconds = time_in_turns(actions)
     thousands = size.rows * epochs / 1000
-    for name in actions:
-        if name == "ours" or name.startswith("start of "):
-            continue
-        yield Measurement(
-            group="rbm",
-            what=f"CD-1 {size}",
-            against=name,
-            ours=thousands / seconds["ours"],
-            peer=thousands / (seconds[name] - seconds.get(f"start of {name}", 0.0)),
-            unit="1000 rows/s",
-            bound=size.bound,
-        )
+    ours = thousands / seconds["ours"]
+    for name in (name for name in actions if start + name in actions):
+        peer = thousands / (seconds[name] - seconds[start + name])
+        yield Measurement(f"CD-1 {size}", name, ours, peer, "1000 rows/s", size.bound)
 
 
 def measure_arithmetic(size: Size, width: int) -> Measurement:
@@ -71,11 +61,9 @@ def measure_arithmetic(size: Size, width: int) -> Measurement:
         {
             "ours": train_ours(make_rows(size), make_machine(size)),
             "sgemm": lambda: np.matmul(matrix, matrix, out=product),
-        },
-        ROUNDS,
+        }
     )
     return Measurement(
-        group="rbm",
         what=f"CD-1 {size}",
         against=f"sgemm {width}×{width}",
         ours=5 * 2 * size.bits * size.hidden * size.rows / seconds["ours"] / 1e9,
@@ -98,14 +86,9 @@ def make_machine(size: Size) -> Machine:
     return Machine(weights, np.zeros(size.bits, np.float32), np.zeros(size.hidden, np.float32))
 
 
-def make_order(rows: Floats) -> NDArray[np.int64]:
-    """Return the order of the rows in an epoch."""
-    return np.random.default_rng(3).permutation(len(rows))
-
-
 def train_ours(rows: Floats, machine: Machine) -> Action:
     """Return the action of one epoch of our kernel, with the learning rule of the paper."""
-    order = make_order(rows)
+    order = np.random.default_rng(3).permutation(len(rows))
     last = Machine(*(np.zeros_like(part) for part in machine))
     connected = np.ones_like(machine.W)
     rule = Rule(

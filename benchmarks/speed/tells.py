@@ -22,7 +22,6 @@ class Walk(hm.Algorithm):
     name: ClassVar[str] = "walk"
 
     def start(self, space: hm.Space | int, seed: int) -> "Walker":
-        """Start a search."""
         return Walker(self, space, seed)
 
 
@@ -33,7 +32,6 @@ class Walker(hm.Search):
     rows: Bits = np.empty((0, LENGTH), dtype=np.uint8)
 
     def propose(self) -> Bits:
-        """Return the next row."""
         place = self.step % 4096
         if place == 0:
             self.rows = self.rng("rows", self.step).integers(0, 2, (4096, LENGTH), dtype=np.uint8)
@@ -43,13 +41,6 @@ class Walker(hm.Search):
     def receive(self, bits: Bits, fitness: Fitness) -> None:
         """Do nothing."""
 
-    def save(self) -> hm.Snapshot:
-        """Return nothing."""
-        return hm.Snapshot()
-
-    def load(self, snapshot: hm.Snapshot) -> None:
-        """Take over nothing."""
-
 
 class Flat:
     """A problem that costs next to nothing."""
@@ -58,30 +49,25 @@ class Flat:
     values = np.ones(1)
 
     def __call__(self, bits: Bits) -> Fitness:
-        """Return one for every row."""
         return self.values
 
 
 def be_flat(row: Row) -> float:
-    """Return one."""
     return 1.0
 
 
 def tell_all() -> None:
-    """Ask and tell without a runner."""
     search, value = Walk().start(LENGTH, 1), np.ones(1)
     for _ in range(ROWS):
         search.tell(search.ask(), value)
 
 
 def run() -> None:
-    """Run a problem."""
     stop = hm.Stop(max_generations=None, patience=None, max_evaluations=ROWS)
     hm.run(Flat(), Walk(), stop=stop, seed=1)
 
 
 def maximize(cache: bool) -> None:
-    """Maximise a function of one row."""
     options = {"algorithm": Walk(), "seed": 1, "stagnation": 1e9, "cache": cache}
     hm.maximize(be_flat, LENGTH, max_evaluations=ROWS, **options)  # type: ignore[arg-type]
 

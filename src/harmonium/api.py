@@ -53,65 +53,12 @@ from harmonium.space import Space
 from harmonium.state import CheckpointError, Snapshot
 from harmonium.studies import Bisect, Family, Grid, Runs, Study, read_study
 
-__all__ = [
-    "ALGORITHMS",
-    "BMDA",
-    "BOA",
-    "DAE",
-    "DBM",
-    "DBN",
-    "ECGA",
-    "EDA",
-    "GA",
-    "HBOA",
-    "HIFF",
-    "MIMIC",
-    "MODELS",
-    "MRF",
-    "NK",
-    "PBIL",
-    "PROBLEMS",
-    "RBM",
-    "UMDA",
-    "Algorithm",
-    "Anneal",
-    "Bisect",
-    "CheckpointError",
-    "EvaluationError",
-    "Family",
-    "FileProblem",
-    "Grid",
-    "Helmholtz",
-    "Incremental",
-    "Interaction",
-    "Interactions",
-    "Ising",
-    "MaxSat",
-    "Model",
-    "OneMax",
-    "PaperRBM",
-    "PaperTree",
-    "Polynomial",
-    "Problem",
-    "ProblemSpec",
-    "Pyramid",
-    "Result",
-    "Runner",
-    "Runs",
-    "Search",
-    "Snapshot",
-    "Space",
-    "Status",
-    "Step",
-    "Stop",
-    "Structure",
-    "Study",
-    "Trap",
-    "Tree",
-    "load",
-    "maximize",
-    "minimize",
-    "read_study",
-    "resume",
-    "run",
-]
+__all__ = ["EvaluationError", "Result", "Runner", "Step", "Stop"]
+__all__ += ["maximize", "minimize", "resume", "run"]
+__all__ += ["ALGORITHMS", "EDA", "Algorithm", "Anneal", "Incremental", "PaperTree", "Pyramid"]
+__all__ += ["CheckpointError", "Search", "Snapshot", "Space", "Status", "Structure"]
+__all__ += ["BMDA", "BOA", "DAE", "DBM", "DBN", "ECGA", "GA", "HBOA", "MIMIC", "MRF", "PBIL", "RBM"]
+__all__ += ["MODELS", "UMDA", "Helmholtz", "Interactions", "Model", "PaperRBM", "Tree"]
+__all__ += ["HIFF", "NK", "PROBLEMS", "FileProblem", "Ising", "MaxSat", "OneMax", "Trap"]
+__all__ += ["Interaction", "Polynomial", "Problem", "ProblemSpec", "load"]
+__all__ += ["Bisect", "Family", "Grid", "Runs", "Study", "read_study"]

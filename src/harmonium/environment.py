@@ -22,24 +22,18 @@ def describe_environment(packages: tuple[str, ...] = ()) -> dict[str, str]:
         for library in threadpool_info()
         if library["user_api"] == "blas"
     )
-    return {
+    facts = {
         "machine": f"{platform.system()} {platform.machine()}",
         "processor": _name_processor(),
         "cores": str(os.cpu_count()),
         "blas": " and ".join(dict.fromkeys(blas)),
         "python": platform.python_version(),
         "harmonium": __version__,
-        **find_versions((*_PACKAGES, *packages)),
     }
-
-
-def find_versions(names: tuple[str, ...]) -> dict[str, str]:
-    """Return the versions of the packages that are installed."""
-    versions: dict[str, str] = {}
-    for name in names:
+    for name in (*_PACKAGES, *packages):
         with suppress(metadata.PackageNotFoundError):
-            versions[name] = metadata.version(name)
-    return versions
+            facts[name] = metadata.version(name)
+    return facts
 
 
 def _name_processor() -> str:

@@ -28,21 +28,15 @@ Counted = Literal["evaluations", "calls"]
 class _Lines:
     """A plain line every ten seconds on standard error, for logs of batch systems."""
 
-    watched = True
-    """Whether anybody can see it."""
     width = 200
-    """Letters of a line."""
 
     @property
     def seconds(self) -> float:
         """Shortest time between two lines."""
         return LINE_SECONDS
 
-    def start(self) -> None:
-        """Begin to show."""
-
     def show(self, line: str) -> None:
-        """Show a line, or the same line anew."""
+        """Show a line instead of the last one."""
         print(line, file=sys.stderr, flush=True)  # noqa: T201
 
     def stop(self) -> None:
@@ -50,20 +44,22 @@ class _Lines:
 
 
 class _Terminal(_Lines):
-    """A live line with a spinner; nothing if the console is not a terminal."""
+    """A live line with a spinner."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, transient=True, refresh_per_second=10)
-        self.watched = console.is_terminal
         self.width = console.width - len("⠋  ")
-        self.start, self.stop = self._live.start, self._live.stop  # type: ignore[method-assign]
 
     @property
     def seconds(self) -> float:
         return REDRAW_SECONDS
 
     def show(self, line: str) -> None:
+        self._live.start()
         self._live.update(Spinner("dots", Text(f" {line}")))
+
+    def stop(self) -> None:
+        self._live.stop()
 
 
 class _Notebook(_Lines):
@@ -73,10 +69,7 @@ class _Notebook(_Lines):
     seconds = 0.5
 
     def __init__(self, display: Callable[..., Any]) -> None:
-        self._display = display
-
-    def start(self) -> None:
-        self._handle = self._display({"text/plain": ""}, raw=True, display_id=True)
+        self._handle = display({"text/plain": ""}, raw=True, display_id=True)
 
     def show(self, line: str) -> None:
         self._handle.update({"text/plain": line}, raw=True)
@@ -104,23 +97,28 @@ class Progress:
         counted: Counted = "evaluations",
         screen: _Lines | None = None,
     ) -> None:
-        self._screen = screen or _Terminal(console or Console(stderr=True))
+        if console is not None and console.is_terminal:
+            screen = _Terminal(console)
+        self._screen = screen
         self._counted = counted
-        self._label = ""
+        self._label: list[str] = []
         self._started = time.perf_counter()
-        self._next_look = 0.0 if self._screen.watched else math.inf
+        self._next_look = math.inf if screen is None else 0.0
 
     @classmethod
     def on_terminal(cls) -> "Progress":
         """Return a line on standard error for the search of a function."""
-        console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-        return cls(console, counted="calls")
+        return cls(Console(stderr=True), counted="calls")
 
     @classmethod
     def in_notebook(cls) -> "Progress | None":
         """Return a line in the output of a notebook's cell; none outside of notebooks."""
-        display = find_notebook_display()
-        return None if display is None else cls(counted="calls", screen=_Notebook(display))
+        module: Any = sys.modules.get("IPython")
+        shell = module.get_ipython() if module is not None else None
+        if not hasattr(shell, "kernel"):  # a terminal with IPython has none
+            return None
+        display = importlib.import_module("IPython.display").display
+        return cls(counted="calls", screen=_Notebook(display))
 
     @classmethod
     def in_lines(cls) -> "Progress":
@@ -128,12 +126,10 @@ class Progress:
         return cls(counted="calls", screen=_Lines())
 
     def __enter__(self) -> "Progress":
-        if self._screen.watched:
-            self._screen.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._screen.watched:
+        if self._screen is not None:
             with suppress(OSError):
                 self._screen.stop()
 
@@ -143,21 +139,20 @@ class Progress:
 
     def begin(self, label: str) -> None:
         """Announce the next run."""
-        self._label = label
+        self._label = [label]
         self._draw(label)
 
     def watch(self, runner: Runner) -> None:
         """Show where a run is; a callback of runners, cheap when it is called too often."""
         now = time.perf_counter()
-        if now < self._next_look:
+        if self._screen is None or now < self._next_look:
             return
         self._next_look = now + self._screen.seconds
-        label = [self._label] if self._label else []
-        self._draw(*label, *_describe(runner, self._counted))
+        self._draw(*self._label, *_describe(runner, self._counted))
 
     def _draw(self, *parts: str) -> None:
         """Show as many parts, from the first on, as one line has room for; the time is the last."""
-        if not self._screen.watched:
+        if self._screen is None:
             return
         seconds = time.perf_counter() - self._started
         end = f" · {format_time(seconds)}" if seconds >= 1 else ""
@@ -175,20 +170,13 @@ class Progress:
             self._next_look = math.inf
 
 
-def find_notebook_display() -> Callable[..., Any] | None:
-    """Return the function that shows something in a notebook; none outside of notebooks."""
-    module: Any = sys.modules.get("IPython")
-    shell = module.get_ipython() if module is not None else None
-    if not hasattr(shell, "kernel"):  # a terminal with IPython has none
-        return None
-    display: Callable[..., Any] = importlib.import_module("IPython.display").display
-    return display
-
-
 def _describe(runner: Runner, counted: Counted) -> list[str]:
     """Return what there is to say about a run, the most important first."""
-    evaluator, status = runner.evaluator, runner.search.status()
-    parts = [*_describe_best(runner), *_describe_counts(runner, counted)]
+    evaluator, status, best = runner.evaluator, runner.search.status(), runner.record.best_fitness
+    parts = _describe_counts(runner, counted)
+    if math.isfinite(best):  # also in the middle of a batch
+        goal = "" if evaluator.target is None else f" of {evaluator.target * evaluator.sign:g}"
+        parts.insert(0, f"best {best * evaluator.sign + 0.0:g}{goal}")
     if status.generation is not None:
         parts.append(f"generation {status.generation:,}")
     parts.append(f"{evaluator.calls / max(runner.elapsed, 1e-9):,.0f}/s")
@@ -201,16 +189,6 @@ def _describe(runner: Runner, counted: Counted) -> list[str]:
         longest = max(seconds, key=seconds.__getitem__)
         parts.append(f"{seconds[longest] / total:.0%} of CPU for {longest}")
     return parts
-
-
-def _describe_best(runner: Runner) -> list[str]:
-    """Return the best value and the target, also in the middle of a batch."""
-    evaluator = runner.evaluator
-    best = runner.record.best_fitness
-    if not math.isfinite(best):
-        return []
-    goal = "" if evaluator.target is None else f" of {evaluator.target * evaluator.sign:g}"
-    return [f"best {best * evaluator.sign + 0.0:g}{goal}"]
 
 
 def _describe_counts(runner: Runner, counted: Counted) -> list[str]:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks.pages import fill, read_csv
+from benchmarks.pages import Measured, fill, read_csv
 from benchmarks.reproduction import claims, costs, figures, points, samples
 from benchmarks.reproduction.__main__ import PAGE, list_tables
 
@@ -21,7 +21,7 @@ def test_the_tables_of_the_page_are_made_of_the_results() -> None:
 
 
 def test_ratios_are_ours_divided_by_the_paper() -> None:
-    rows = points.read_summary()
+    rows = points.read_rows()
     with (ROOT / "results" / "reproduction.csv").open(encoding="utf-8") as file:
         (row,) = [
             row
@@ -41,7 +41,7 @@ def test_figures_have_the_points_of_both() -> None:
     named = re.findall(r"\((reproduction/[\w-]+\.svg)\)", PAGE.read_text("utf-8"))
     drawn = sorted((ROOT / "docs" / "research" / "reproduction").glob("*.svg"))
     assert sorted(named) == [f"reproduction/{path.name}" for path in drawn]
-    panel = figures.trace_family("trap4", "cpu", points.read_summary(), points.read_laws())
+    panel = figures.trace_family("trap4", "cpu", points.read_rows(), points.read_laws())
     assert [curve.algorithm for curve in panel.curves] == ["rbm-paper", "boa"]
     assert panel.paper[1].label == "the paper's BOA, n³·⁹"
     assert [spot.mean for spot in panel.paper[1].spots[:2]] == [5.195, 35.3]
@@ -98,7 +98,7 @@ def test_exponents_are_compared_by_the_ratio_of_the_costs() -> None:
 def test_missing_sizes_are_priced_by_the_law_or_by_the_paper() -> None:
     law = points.Growth("onemax", "boa", "cpu_total", (40, 60, 80), 2.0, 3.0, None, None, None)
     assert costs.estimate([], [law], "onemax", "boa", [10]) == ([2000.0], "law")
-    row = points.Measured("trap4", 40, "boa", "done", "", 1.0, 1.0, 1.0, 1.0, 0.5195)
+    row = Measured("trap4", 40, "boa", "done", "", 1, 1.0, 1.0, 1.0, 1.0, 0.5195)
     # The paper's BOA takes 5.195 s at 40 bits of 4-traps and 35.3 s at 60: ours are a tenth.
     for family, size, expected in (("trap4", 60, 3.53), ("onemax", 40, 0.1187)):
         seconds, by = costs.estimate([row], [], family, "boa", [size])
@@ -116,7 +116,7 @@ def test_sets_of_instances_are_drawn_with_repetition() -> None:
 
 
 def test_the_samples_begin_with_the_points() -> None:
-    known = {(row.family, row.size, row.name): row.evaluations for row in points.read_summary()}
+    known = {(row.family, row.size, row.name): row.evaluations for row in points.read_rows()}
     for (family, size), rows in samples.group_instances().items():
         mine = [float(row["evaluations"]) for row in rows if int(row["instance"]) < samples.SET]
         assert sum(mine) / samples.SET == pytest.approx(known[family, size, "boa"])
@@ -127,6 +127,6 @@ def test_the_samples_begin_with_the_points() -> None:
 
 
 def test_rows_that_are_not_solved_have_no_evaluations() -> None:
-    rows = [row for row in points.read_summary() if row.state == "not solved"]
+    rows = [row for row in points.read_rows() if row.state == "not solved"]
     assert any(row.evaluations for row in rows)  # of the instances that were solved
     assert [costs.write_point(row) for row in rows] == [row.reason for row in rows]

@@ -12,5 +12,5 @@ def test_a_quick_run_measures_every_group(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_ratios_above_one_mean_that_ours_is_better() -> None:
-    assert Measurement("g", "w", "a", ours=6.0, peer=2.0, unit="u", bound=3.0).kept
-    assert not Measurement("g", "w", "a", ours=6.0, peer=2.0, unit="s", better="less", bound=1).kept
+    assert Measurement("w", "a", ours=6.0, peer=2.0, unit="u", bound=3.0).kept
+    assert not Measurement("w", "a", ours=6.0, peer=2.0, unit="ms", bound=1).kept

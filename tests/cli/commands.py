@@ -98,6 +98,19 @@ def find_group(group: int) -> list[int]:
     return found
 
 
+def find_marked(mark: str) -> list[int]:
+    """Return the processes, not yet ended, that have this word among their arguments."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:  # it has ended meanwhile
+            continue
+        if mark.encode() in words:
+            found.append(int(folder.name))
+    return found
+
+
 def assert_refused(done: subprocess.CompletedProcess[str], message: str) -> None:
     """Assert that a command ended with one line of error that has this message."""
     assert done.stderr.startswith("harmonium: ")

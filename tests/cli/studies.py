@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import subprocess
-import zlib
 from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -114,10 +113,7 @@ def read_trials(store: Path) -> dict[str, dict[str, Any]]:
     with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=60)) as connection:
         connection.row_factory = sqlite3.Row
         with suppress(sqlite3.OperationalError):  # the tables are not made yet
-            rows = connection.execute(
-                "SELECT trials.*, traces.columns AS trace FROM trials JOIN traces USING (key) "
-                "ORDER BY trials.rowid"
-            )
+            rows = connection.execute("SELECT * FROM trials ORDER BY rowid")
             return {row["key"]: dict(row) for row in rows}
     return {}
 
@@ -129,30 +125,6 @@ def check_integrity(store: Path) -> str:
 
 def read_starts(store: Path) -> dict[str, str]:
     return {key: row["started"] for key, row in read_trials(store).items()}
-
-
-def read_traces(store: Path) -> dict[str, dict[str, Any]]:
-    return {
-        key: json.loads(zlib.decompress(row["trace"])) for key, row in read_trials(store).items()
-    }
-
-
-def read_results(store: Path) -> dict[str, Any]:
-    """Return the result of each trial, without times and memory."""
-    traces = read_traces(store)
-    return {
-        key: (
-            row["seed"],
-            row["status"],
-            {
-                field: value
-                for field, value in json.loads(row["result"]).items()
-                if not field.endswith("seconds")
-            },
-            traces[key],
-        )
-        for key, row in read_trials(store).items()
-    }
 
 
 def export(store: Path, *arguments: str) -> list[dict[str, Any]]:

@@ -8,13 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import assert_refused, call_here
-from tests.cli.studies import (
-    BROKEN,
-    export,
-    read_starts,
-    read_trials,
-)
+from tests.cli.commands import call_here
+from tests.cli.studies import BROKEN, export, read_starts, read_trials
 from tests.modules import write_module
 
 QUICK = ("bisect", "onemax:length=20", "--model", "umda", "--model", "boa", "--runs", "3")
@@ -46,9 +41,6 @@ def test_a_kept_bisection_is_continued(tmp_path: Path) -> None:
         key: row["started"] for key, row in before.items()
     }
     assert len(starts) > len(before)
-    other = call_here("bisect", "onemax:length=10", "--store", "kept.db", cwd=tmp_path)
-    assert_refused(other, "kept.db: holds the study 'bisect onemax:length=20', not 'bisect onemax:")
-    assert read_starts(store) == starts
 
 
 def test_a_ceiling_is_told(tmp_path: Path) -> None:

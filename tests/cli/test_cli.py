@@ -47,17 +47,12 @@ def test_what_there_is_is_listed_with_fields_and_defaults(
         assert text in shown
 
 
-def test_version_and_help() -> None:
+def test_version_and_bare_command() -> None:
     assert call_here("--version").stdout.strip() == f"harmonium {harmonium.__version__}"
-    shown = call_here("--help").stdout
-    for command in ("solve", "optimize", "study", "bisect", "report", "list"):
-        assert f" {command} " in shown
-
-
-def test_the_bare_command_shows_its_help() -> None:
     done = call_here()
     assert done.returncode == 2
-    assert "solve" in done.stdout + done.stderr
+    for command in ("solve", "optimize", "study", "bisect", "report", "list"):
+        assert f" {command} " in done.stdout + done.stderr
     assert not done.stderr.endswith("harmonium: \n")
 
 
@@ -122,17 +117,11 @@ def test_the_shell_completes_commands(
     assert capsys.readouterr().out.split() == ["generate"]
 
 
-def test_doctor_shows_versions_cores_cache_and_extras() -> None:
-    done = call_here("doctor")
-    assert done.returncode == 0
-    shown = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if " " in line.strip())
-    assert shown["harmonium"].strip() == harmonium.__version__
+def test_doctor_shows_versions_cache_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = call_here("doctor").stdout.splitlines()
+    assert f"harmonium {harmonium.__version__}" in [" ".join(line.split()) for line in lines]
     for word in ("blas", "usable cores", "compiled code", *(f"extra {name}" for name in EXTRAS)):
-        assert f"\n{word} " in f"\n{done.stdout}"
-    assert "installed" in done.stdout
-
-
-def test_doctor_says_how_to_install_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+        assert any(line.startswith(f"{word} ") for line in lines)
     monkeypatch.setitem(sys.modules, "altair", None)
     monkeypatch.setattr(sys.modules["harmonium.cli.info"], "find_cache", lambda: None)
     shown = " ".join(call_here("doctor").stdout.split())

@@ -11,24 +11,11 @@ import numpy as np
 import pytest
 
 from harmonium.runs.command import Command, parse_command
-from tests.cli.commands import find_group, running, wait_until
+from tests.cli.commands import find_group, find_marked, running, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
 ROW = np.ones(8, dtype=np.uint8)
-
-
-def find_marked(mark: str) -> list[int]:
-    """Return the processes, not yet ended, that have this word among their arguments."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-        except OSError:  # it has ended meanwhile
-            continue
-        if mark.encode() in words:
-            found.append(int(folder.name))
-    return found
 
 
 @pytest.fixture

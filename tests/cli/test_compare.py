@@ -75,7 +75,8 @@ def test_the_problem_may_be_a_file(tmp_path: Path) -> None:
     models = ("--models", "umda,boa", "--population", "20", "--runs", "2", "--engine", "serial")
     done = call_here("compare", "two words.cnf", *models, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert [row["name"] for row in json.loads(done.stdout)["rows"]] == ["umda", "boa"]
+    rows = [(row["family"], row["name"]) for row in json.loads(done.stdout)["rows"]]
+    assert rows == [("file:path=two words.cnf", "umda"), ("file:path=two words.cnf", "boa")]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,7 +16,6 @@ from harmonium import BOA, EDA, NK, UMDA, Family, OneMax, PaperRBM, Study
 from harmonium.analysis.findings import Row
 from harmonium.cli.live import (
     View,
-    count_ends,
     describe_end,
     describe_progress,
     explain,
@@ -42,6 +41,7 @@ class Pretended:
     ran: int = 12
     failed: int = 0
     reused: int = 0
+    finished: bool = False
     started: float = 0.0
     stopping: bool = False
     study: Any = field(default_factory=lambda: SimpleNamespace(name="a study"))
@@ -56,7 +56,7 @@ def walk(case: Case, known: dict[str, Outcome] | None = None) -> Walk:
     return made
 
 
-def know(case: Case, population: int, *outcomes: Outcome) -> dict[str, Outcome]:
+def know(case: Case, population: int | None, *outcomes: Outcome) -> dict[str, Outcome]:
     return dict(zip((trial.key for trial in case.trials(population)), outcomes, strict=False))
 
 
@@ -64,8 +64,10 @@ def draw(driver: Pretended, width: int = 80) -> list[str]:
     """Return the lines of the view, without blanks at their ends."""
     file = io.StringIO()
     console = Console(file=file, width=width, height=24, color_system=None)
-    view = View(console, cast("Driver", driver))
-    console.print(view._draw())  # what a terminal would be shown
+    view = View(console)
+    view.begin(cast("Driver", driver))
+    file.truncate(0)  # what a terminal would be shown
+    console.print(view._draw(cast("Driver", driver)))
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
@@ -77,14 +79,11 @@ def test_lines_fit_80_columns_and_columns_stay_where_they_are() -> None:
         make_case(plan, problem=OneMax(100), name="模型" * 20),
     ]
     dear = make_outcome(evaluations=123_456_789, cpu=1e5)
-    known = {
-        key: outcome
-        for case in cases
-        for power in range(4, 19)
-        for key, outcome in know(
-            case, 2**power, *([dear] * case.runs if power == 18 else [make_outcome(False)])
-        ).items()
-    }
+    known: dict[str, Outcome] = {}
+    for case in cases:
+        for power in range(4, 18):
+            known |= know(case, 2**power, make_outcome(False))
+        known |= know(case, 2**18, *([dear] * case.runs))
     heads = set()
     for outcomes in ({}, known):
         driver = Pretended([walk(case, outcomes) for case in cases])
@@ -99,16 +98,11 @@ def test_lines_fit_80_columns_and_columns_stay_where_they_are() -> None:
 
 
 def test_the_table_of_runs_has_success_rates_and_expected_evaluations() -> None:
-    cases = [
-        make_case(Runs(), algorithm=EDA(UMDA()), runs=4),
-        make_case(Runs(), algorithm=EDA(BOA()), name="boa", runs=4),
-    ]
-    solved = [make_outcome(), make_outcome(False, evaluations=300), make_outcome(), make_outcome()]
-    missed = [make_outcome(False)] * 4
-    walks = [
-        walk(case, dict(zip((trial.key for trial in case.trials()), outcomes, strict=True)))
-        for case, outcomes in zip(cases, (solved, missed), strict=True)
-    ]
+    walks = []
+    for name, algorithm, missed in (("umda", UMDA(), 1), ("boa", BOA(), 4)):
+        case = make_case(Runs(), algorithm=EDA(algorithm), name=name, runs=4)
+        lost = [make_outcome(False, evaluations=300 if missed == 1 else 100)] * missed
+        walks.append(walk(case, know(case, None, *lost, *([make_outcome()] * (4 - missed)))))
     first, second = rows = summarize(walks)
     file = io.StringIO()
     Console(file=file, width=80, color_system=None).print(list_rows(rows))
@@ -118,27 +112,26 @@ def test_the_table_of_runs_has_success_rates_and_expected_evaluations() -> None:
     assert any(re.fullmatch(r"boa – 100 .*50 1\.0 .*0/4 0%", line) for line in shown)
     assert describe_end(first) == "3 of 4 runs solved, 150 evaluations, 200 expected"
     assert describe_end(second) == "0 of 4 runs solved, 100 evaluations"
-    assert count_ends(rows, 2) == "finished 2 of 2 rows: 2 measured"
+    assert describe_progress(rows, 2) == "finished 2 of 2 rows: 2 measured"
+
+
+def bisect(case: Case, first: Outcome, population: int = 16) -> Walk:
+    """Return a walk with the outcome of a population; no other suffices."""
+    known: dict[str, Outcome] = {}
+    for other in (8, 10, 12, 14, 32):
+        known |= know(case, other, make_outcome(False))
+    return walk(case, known | know(case, population, first))
 
 
 def test_the_head_counts_rows() -> None:
     cases = [make_case(PLAN, runs=1, problem=OneMax(size)) for size in (20, 21, 22, 23)]
-    known = {
-        **know(cases[0], 16, make_outcome()),
-        **{
-            key: make_outcome()
-            for population in (8, 10, 12, 14)
-            for key in know(cases[0], population, make_outcome())
-        },
-        **know(cases[1], 16, make_outcome(False)),
-        **know(cases[1], 32, make_outcome(False)),
-        **know(cases[2], 16, make_failure()),
-    }
-    driver = Pretended([walk(case, known) for case in cases], failed=1)
+    firsts = (make_outcome(), make_outcome(False), make_failure())
+    walks = [bisect(case, first) for case, first in zip(cases, firsts, strict=False)]
+    driver = Pretended([*walks, walk(cases[3])], failed=1)
     words = "finished 3 of 4 rows: 1 solved, 1 not solved, 1 failed"
     assert draw(driver)[0] == f"{words}; a study"
     assert re.match(r"12 trials run in .*, 1 failed$", draw(driver)[1])
-    assert describe_progress(summarize(driver.walks)) == words
+    assert describe_progress(summarize(driver.walks), 4) == words
     driver.stopping = True
     assert draw(driver, 120)[1].endswith(
         "finishing the running trials; press Ctrl-C again to stop now"
@@ -147,39 +140,26 @@ def test_the_head_counts_rows() -> None:
     assert draw(driver)[0].startswith(words)
 
 
-def rows_of(*outcomes: Sequence[Outcome], plan: Any = PLAN) -> Row:
+def rows_of(*outcomes: Outcome, plan: Any = PLAN) -> Row:
+    """Return the row of a problem with as many instances."""
     walks = []
-    for number, known in enumerate(outcomes):
+    for number, first in enumerate(outcomes):
         case = make_case(plan, runs=1, problem=NK(10, 2, instance=number), instance=number)
-        population = plan.first if isinstance(plan, Grid) else 16
-        walks.append(
-            walk(
-                case,
-                {
-                    **know(case, population, *known),
-                    **know(case, 32, make_outcome(False)),
-                    **{
-                        key: make_outcome(False)
-                        for smaller in (8, 10, 12, 14)
-                        for key in know(case, smaller, make_outcome())
-                    },
-                },
-            )
-        )
+        walks.append(bisect(case, first, plan.first))
     return summarize(walks)[0]
 
 
 def test_one_outcome_has_one_wording() -> None:
     good, bad = make_outcome(), make_outcome(False)
-    assert describe_end(rows_of([good])) == "population 16, 100 evaluations"
-    assert describe_end(rows_of([bad])) == "not solved within population 32"
-    mixed = rows_of([good], [bad], [bad])
+    assert describe_end(rows_of(good)) == "population 16, 100 evaluations"
+    assert describe_end(rows_of(bad)) == "not solved within population 32"
+    mixed = rows_of(good, bad, bad)
     assert describe_end(mixed) == "not solved within population 32 in 2 of 3 instances"
     assert explain(mixed) == describe_end(mixed)
-    assert describe_end(rows_of([good], [make_failure()])) == "failed: ValueError: broken"
-    grid = rows_of([bad], plan=Grid([20]))
+    assert describe_end(rows_of(good, make_failure())) == "failed: ValueError: broken"
+    grid = rows_of(bad, plan=Grid([20]))
     assert describe_end(grid) == "population 20, 0 of 1 runs solved, 100 evaluations"
-    assert count_ends([grid], 2) == "finished 1 of 2 rows: 1 measured"
+    assert describe_progress([grid], 2) == "finished 1 of 2 rows: 1 measured"
 
 
 @pytest.mark.parametrize(

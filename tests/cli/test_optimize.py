@@ -126,12 +126,6 @@ def test_a_program_answers_with_a_number(folder: Path) -> None:
     assert int(result["x"]) % 97 + 1 == result["fun"] == 97
 
 
-def test_a_report_is_written(folder: Path) -> None:
-    done = call_here("optimize", *DIFFERENCE, "--report", "run.html", cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "report: run.html\n")
-    assert "mine:difference" in (folder / "run.html").read_text("utf-8")
-
-
 def test_a_failure_is_told_with_its_bits_and_the_best_so_far(folder: Path) -> None:
     done = call_here("optimize", "mine:picky", "--length", "12", "--initial", "0" * 12, cwd=folder)
     assert done.returncode == 2
@@ -190,22 +184,6 @@ def stuck(bits):
     assert (process.returncode, shown, told) == (1, "", "harmonium: interrupted\n")
 
 
-@pytest.mark.slow
-def test_a_killed_search_is_continued(folder: Path) -> None:
-    slow = ("mine:slow", "--length", "12", "--model", "umda", "--max-calls", "150")
-    undisturbed = optimize(folder, *slow)
-    with running(folder, "optimize", *slow, "--checkpoint", "run.ckpt") as process:
-        wait_until((folder / "run.ckpt").exists, "a checkpoint is saved")
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    resumed = optimize(folder, "mine:slow", "--resume", "run.ckpt")
-    for times in ("seconds", "cpu_seconds"):
-        del resumed[times], undisturbed[times]
-    assert resumed == undisturbed
-    longer = optimize(folder, "mine:slow", "--resume", "run.ckpt", "--max-calls", "200")
-    assert longer["calls"] == 200
-
-
 def test_a_resumed_program_keeps_its_time_limit(folder: Path) -> None:
     script = "test -e slow && sleep 60 || echo $1 | tr -d 0 | wc -m"
     (folder / "count").write_text(script, "utf-8")
@@ -215,13 +193,6 @@ def test_a_resumed_program_keeps_its_time_limit(folder: Path) -> None:
     (folder / "slow").touch()
     done = call_here("optimize", *program, "--resume", "run.ckpt", cwd=folder)
     assert_refused(done, "sh took longer than 5 s")
-
-
-def test_another_function_is_refused_at_a_resume(folder: Path) -> None:
-    optimize(folder, *DIFFERENCE, "--max-calls", "50", "--checkpoint", "run.ckpt")
-    (folder / "other.py").write_text("def other(bits):\n    return -7\n", "utf-8")
-    done = call_here("optimize", "other:other", "--resume", "run.ckpt", cwd=folder)
-    assert_refused(done, "the function returns -7 for the best bits so far, the checkpoint says ")
 
 
 def test_a_terminal_sees_a_live_line_unless_it_is_not_wanted(folder: Path) -> None:
@@ -260,7 +231,7 @@ def test_a_function_that_changes_the_folder_moves_no_file(tmp_path: Path) -> Non
     done = call_here("optimize", function, *options.split(), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "report: run.html\n")
     assert (tmp_path / "run.ckpt").is_file()
-    assert (tmp_path / "run.html").is_file()
+    assert function in (tmp_path / "run.html").read_text("utf-8")
     assert os.listdir(other) == ["run.ckpt"]
     assert (other / "run.ckpt").read_text() == "precious"
     options = "--resume run.ckpt --max-calls 70 --log more.log --json"

@@ -143,15 +143,6 @@ def test_a_file_is_solved_by_its_name(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["x"] == run["x"]
 
 
-def test_a_file_is_bisected(tmp_path: Path) -> None:
-    shutil.copy(ASSETS / "small.cnf", tmp_path / "x, y.cnf")
-    words = ("bisect", "x, y.cnf", "--model", "umda", "--runs", "2", "--engine", "serial", "--json")
-    done = call_here(*words, cwd=tmp_path)
-    assert done.returncode == 0
-    row = json.loads(done.stdout)
-    assert (row["family"], row["size"]) == ("file:path=(x, y.cnf)", 9)
-
-
 @pytest.mark.parametrize(
     ("instance", "name", "message"),
     [

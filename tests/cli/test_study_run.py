@@ -16,7 +16,6 @@ from tests.cli.studies import (
     hold,
     needs_dask,
     read_diary,
-    read_results,
     read_trials,
     release,
     summarize,
@@ -71,17 +70,9 @@ def test_exports_are_csv_or_json(small: Small, tmp_path: Path) -> None:
     assert [row["key"] for row in texts] == [row["key"] for row in trials]
     done = call_here("study", "export", str(small.store), "--what", "summary")
     assert len(done.stdout.splitlines()) == 1 + len(small.summary)
-    cases = export(small.store, "--what", "cases")
-    assert [(row["size"], row["instance"]) for row in cases if row["family"] == "nk:k=2"] == [
-        *((8, 0), (8, 1), (10, 0), (10, 1))
-    ]
-    traces = export(small.store, "--what", "traces")
-    last = {row["key"]: (row["evaluations"], row["best"]) for row in traces}
-    assert last == {row["key"]: (row["evaluations"], row["fun"]) for row in trials}
     laws = export(small.store, "--what", "scaling")
     papers = {(row["family"], row["name"], row["metric"]): row["paper_exponent"] for row in laws}
     assert papers["onemax", "boa", "evaluations"] == 1.3
-    assert papers["onemax", "umda", "evaluations"] is None
 
 
 @pytest.mark.parametrize(
@@ -102,11 +93,6 @@ def test_every_engine_comes_to_the_same(engine: str, small: Small, tmp_path: Pat
     assert set(done.stderr.splitlines()) == set(small.done.stderr.splitlines())  # in any order
     assert not list(tmp_path.glob("store.db-*"))
     assert summarize(store) == small.summary
-    mine, theirs = read_results(store), read_results(small.store)
-    common = mine.keys() & theirs.keys()
-    assert len(common) >= 8 * 3
-    for key in common:
-        assert mine[key] == theirs[key]
 
 
 @pytest.mark.slow

@@ -68,19 +68,9 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 
 def test_an_experiment_runs_all_functions(tmp_path: Path) -> None:
     optimizer = Optimizer(max_calls=60, seed=3)
-    experiment = ioh.Experiment(
-        optimizer,
-        list(FUNCTIONS),
-        [1],
-        [16],
-        reps=1,
-        problem_class=SUITE,
-        output_directory=str(tmp_path),
-        folder_name="out",
-        algorithm_name="harmonium",
-        zip_output=False,
-    )
-    experiment()
+    settings = {"reps": 1, "problem_class": SUITE, "zip_output": False, "folder_name": "out"}
+    settings |= {"output_directory": str(tmp_path), "algorithm_name": "harmonium"}
+    ioh.Experiment(optimizer, list(FUNCTIONS), [1], [16], **settings)()
     results = [optimizer(ioh.get_problem(18, 1, 16, SUITE)) for _ in range(2)]
     assert [result.seed for result in results] == [3, 4]  # the experiment has a copy
     table = read(tmp_path / "out")
@@ -116,17 +106,8 @@ def test_a_log_of_solve_is_read_by_iohinspector(tmp_path: Path) -> None:
 
 def test_a_log_of_optimize_is_read_too(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
-    words = [
-        "optimize",
-        "tests.functions:weigh",
-        "--length",
-        "8",
-        "--minimize",
-        "--max-calls",
-        "50",
-        "--log",
-    ]
-    done = call_here(*words, f"ioh:{folder}")
+    words = "optimize tests.functions:weigh --length 8 --minimize --max-calls 50 --log"
+    done = call_here(*words.split(), f"ioh:{folder}")
     assert done.returncode == 0, done.stderr
     [facts] = [json.loads(path.read_text("utf-8")) for path in folder.rglob("*.json")]
     assert (facts["maximization"], facts["function_name"]) == (False, "weigh")
@@ -158,12 +139,8 @@ def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_study_is_exported(tmp_path: Path) -> None:
-    study = hm.Study(
-        name="ones",
-        families=[hm.Family("onemax", sizes=[8, 12], runs=2)],
-        algorithms=["pyramid"],
-        plan=hm.Runs(),
-    )
+    family = hm.Family("onemax", sizes=[8, 12], runs=2)
+    study = hm.Study("ones", [family], ["pyramid"], plan=hm.Runs())
     study.run(tmp_path / "ones.db", engine="serial")
     folder = tmp_path / "logs"
     words = ["study", "export", str(tmp_path / "ones.db"), "--format", "ioh"]

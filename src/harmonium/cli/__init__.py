@@ -6,7 +6,7 @@ Exit codes: 0 done, 1 interrupted, 2 bad input, 3 rows of a study failed, 4 an e
 import io
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -63,57 +63,31 @@ def execute(arguments: Sequence[str]) -> int:
     try:
         with plain_interrupts(), plain_warnings():
             code = app(list(arguments), prog_name="harmonium", standalone_mode=False)
-    except (
-        SpecError,
-        MissingExtraError,
-        TyperException,
-        OSError,
-        MemoryError,
-        KeyboardInterrupt,
-        typer.Abort,
-    ) as error:
-        message, code = _explain(error)
-        if message:
+    except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+    except (SpecError, MissingExtraError, TyperException, OSError, MemoryError) as error:
+        if message := _explain(error):
             complain(message)
-    if code == _INTERRUPTED:  # what typer returns for a Ctrl-C that no command handles
-        message, code = _explain(KeyboardInterrupt())
-        complain(message)
+        return 2
+    if code == _INTERRUPTED:
+        complain("interrupted")
+        return study.INTERRUPTED
     return code if isinstance(code, int) else 0
 
 
 _INTERRUPTED = 130
+"""What typer returns for a Ctrl-C that no command handles."""
 
 
-def _explain(error: BaseException) -> tuple[str, int]:
-    """Return the message of an error, and the exit code."""
+def _explain(error: Exception) -> str:
+    """Return the message of an error."""
     match error:
-        case SpecError() | MissingExtraError():
-            return str(error), 2
         case TyperException():  # the bare command has shown its help, and has no message
-            return _redirect(error) or error.format_message(), 2
+            return error.format_message()
         case MemoryError():
-            return "out of memory; use a smaller length, population or model", 2
+            return "out of memory; use a smaller length, population or model"
         case OSError(filename=str(name)):
-            return f"{name}: {error.strerror}", 2
+            return f"{name}: {error.strerror}"
         case OSError():
-            return f"cannot write the output: {error.strerror}", 2
-    return "interrupted", 1
-
-
-def _redirect(error: TyperException) -> str:
-    """Return which command has an option that `solve` or `optimize` does not; empty if none."""
-    option = str(getattr(error, "option_name", ""))
-    command = getattr(getattr(error, "ctx", None), "info_name", None)
-    for asked, other, what in (
-        ("solve", "optimize", "custom functions and programs"),
-        ("optimize", "solve", "named problems"),
-    ):
-        if command == asked and option in _list_options(other):
-            return f"{option} is an option of `harmonium {other}`, which is for {what}"
-    return ""
-
-
-def _list_options(name: str) -> set[str]:
-    """Return the options of a command."""
-    whole: Any = typer.main.get_command(app)
-    return {option for parameter in whole.commands[name].params for option in parameter.opts}
+            return f"cannot write the output: {error.strerror}"
+    return str(error)

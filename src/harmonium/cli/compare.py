@@ -25,7 +25,7 @@ from harmonium.problems import PROBLEMS, FileProblem
 from harmonium.search import Algorithm
 from harmonium.specs import SpecError, format_spec, importable, parse_scalar, split_commas
 from harmonium.studies import Bisect, Family, Grid, Row, Runs, Study
-from harmonium.studies.plans import MIN_POPULATION, Plan
+from harmonium.studies.plans import Plan
 from harmonium.studies.study import StudyError
 from harmonium.text import format_seconds
 
@@ -95,14 +95,7 @@ def _choose_plan(population: str | None, max_population: int) -> Plan:
     if population is None:
         return Bisect(max_population=max_population)
     given = parse_scalar(population)
-    if given == "auto":
-        return Runs()
-    try:
-        return Grid([cast("int", given)])
-    except SpecError:
-        raise SpecError(
-            f"--population is {population!r}; expected an even integer ≥ {MIN_POPULATION}, or auto"
-        ) from None
+    return Runs() if given == "auto" else Grid([cast("int", given)])
 
 
 def make_study(command: str, text: str, plan: Plan, given: Mapping[str, Any]) -> Study:

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from harmonium.cli.options import check_file
-from harmonium.cli.terminal import output, plain_errors
+from harmonium.cli.terminal import PACKAGE, output, plain_errors
 from harmonium.environment import describe_environment
 from harmonium.generate import GENERATORS, write_instance
 from harmonium.jit import find_cache
@@ -86,13 +86,9 @@ def show_list(
 
 def _describe_field(info: FieldInfo) -> str:
     """Return meaning and values of a field; of another kind of spec, where it is listed."""
-    words = [info.description, info.expected]
-    words += [
-        f"see `harmonium list {name}`"
-        for name, registry in REGISTRIES.items()
-        if info.expected == f"a {registry.kind}"
-    ]
-    return "; ".join(filter(None, words))
+    kinds = {f"a {registry.kind}": name for name, registry in REGISTRIES.items()}
+    see = f"see `harmonium list {kinds[info.expected]}`" if info.expected in kinds else ""
+    return "; ".join(filter(None, (info.description, info.expected, see)))
 
 
 def doctor() -> None:
@@ -100,26 +96,22 @@ def doctor() -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    usable = getattr(os, "sched_getaffinity", None)
+    usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
     folder = find_cache()
-    for name, text in {
+    no_cache = "not cached: no folder is writable; set NUMBA_CACHE_DIR to one that is"
+    facts = {
         **describe_environment(("msgspec", "rich", "typer", "threadpoolctl")),
-        "usable cores": str(len(usable(0)) if usable else os.cpu_count() or 1),
-        "package": str(Path(__file__).parents[1]),
-        "compiled code": f"cached in {folder}"
-        if folder
-        else "not cached: no folder is writable; set NUMBA_CACHE_DIR to one that is",
-        **{f"extra {extra}": _describe_extra(extra) for extra in EXTRAS},
-    }.items():
+        "usable cores": str(len(usable(0))),
+        "package": str(PACKAGE),
+        "compiled code": f"cached in {folder}" if folder else no_cache,
+    }
+    for extra in EXTRAS:
+        missing = ", ".join(find_missing(extra))
+        needs = f"needs {missing}; pip install 'harmonium[{extra}]'"
+        facts[f"extra {extra}"] = needs if missing else "installed"
+    for name, text in facts.items():
         table.add_row(name, text)
     output().print(table)
-
-
-def _describe_extra(extra: str) -> str:
-    missing = find_missing(extra)
-    if not missing:
-        return "installed"
-    return f"needs {', '.join(missing)}; pip install 'harmonium[{extra}]'"
 
 
 def generate(

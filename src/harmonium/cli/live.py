@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any
 
 from rich.console import Console, Group
@@ -44,7 +45,7 @@ def show_study(
     study: Study | About, rows: Sequence[Row], trials: int | None = None, *, running: bool = False
 ) -> Group:
     """Return head, rows, comparisons, scaling laws, crossings and prices."""
-    head = f"{study.name}: seed {study.seed}, {describe_progress(rows)}"
+    head = f"{study.name}: seed {study.seed}, {describe_progress(rows, len(rows))}"
     parts: list[Any] = [Text(head if trials is None else f"{head}; {trials:,} trials stored")]
     repeated = any(row.plan == "runs" for row in rows)
     parts += [list_rows(rows, running=running), Text(_REPEATED if repeated else _BISECTED)]
@@ -71,27 +72,12 @@ def show_study(
     return Group(*parts)
 
 
-def describe_progress(rows: Sequence[Row]) -> str:
+def describe_progress(rows: Iterable[Row], total: int) -> str:
     """Return how many rows are finished: "finished 7 of 9 rows: 5 solved, 2 not solved"."""
-    return count_ends((row for row in rows if is_finished(row)), len(rows))
-
-
-def count_ends(finished: Iterable[Row], rows: int) -> str:
-    """Return how the finished ones of so many rows have ended."""
-    ends = [_name_end(row) for row in finished]
+    ends = [_name_end(row) for row in rows if row.instances_done == row.instances]
     words = ("solved", "measured", "not solved", "failed")
     counts = ", ".join(f"{ends.count(word):,} {word}" for word in words if word in ends)
-    return f"finished {len(ends):,} of {rows:,} rows" + (f": {counts}" if counts else "")
-
-
-def is_finished(row: Row) -> bool:
-    """Whether all runs of a row are made."""
-    return row.instances_done == row.instances
-
-
-def explain(row: Row) -> str:
-    """Return in one line why a row is not done."""
-    return row.reason if len(row.reason) <= 200 else f"{row.reason[:200]}…"
+    return f"finished {len(ends):,} of {total:,} rows" + (f": {counts}" if counts else "")
 
 
 def _name_end(row: Row) -> str:
@@ -99,6 +85,11 @@ def _name_end(row: Row) -> str:
     if row.state == "done":
         return "solved" if row.plan == "bisect" else "measured"
     return row.state
+
+
+def explain(row: Row) -> str:
+    """Return in one line why a row is not done."""
+    return row.reason if len(row.reason) <= 200 else f"{row.reason[:200]}…"
 
 
 def show_failures(walks: Sequence[Walk], store: Store, console: Console) -> None:
@@ -151,7 +142,7 @@ def list_rows(rows: Sequence[Row], *, running: bool = False) -> Table:
 def _list_figures(row: Row, running: bool) -> list[str | Text]:
     if row.state != "done":
         words: str = row.state if running else name_state(row.state)
-        if row.instances_done and not is_finished(row):
+        if 0 < row.instances_done < row.instances:
             words += f", {row.instances_done}/{row.instances}"
         return ["–" if row.given is None else format_count(row.given), Text(words), "", "", ""]
     if row.plan == "runs":
@@ -177,16 +168,16 @@ def _list_comparisons(comparisons: Sequence[Comparison]) -> Table:
     chosen = [cost for cost in costs if cost in shown]
     heads = ((costs[cost], "A12", "p") for cost in chosen)
     table = make_table("comparison", *chain.from_iterable(heads))
-    groups: dict[str, dict[str, dict[str, Comparison]]] = {}
+    lines: dict[tuple[str, str], dict[str, Comparison]] = {}
     for one in comparisons:
         given = "" if one.population is None else f", population {one.population}"
-        lines = groups.setdefault(f"{one.family}, n = {one.size}{given}", {})
-        lines.setdefault(f"  {one.name} : {one.other}", {})[one.cost] = one
-    for title, lines in groups.items():
-        table.add_row(Text(title))
-        for pair, by_cost in lines.items():
-            cells = (_format_comparison(by_cost.get(cost)) for cost in chosen)
-            table.add_row(Text(pair), *chain.from_iterable(cells))
+        case = f"{one.family}, n = {one.size}{given}"
+        lines.setdefault((case, f"  {one.name} : {one.other}"), {})[one.cost] = one
+    for case, group in groupby(lines, itemgetter(0)):
+        table.add_row(Text(case))
+        for line in group:
+            cells = (_format_comparison(lines[line].get(cost)) for cost in chosen)
+            table.add_row(Text(line[1]), *chain.from_iterable(cells))
     return table
 
 
@@ -197,132 +188,113 @@ def _format_comparison(one: Comparison | None) -> tuple[str, str, str]:
 
 
 def _list_laws(laws: Sequence[Law]) -> Table:
-    metrics: dict[Metric, str] = {
+    """Return a line for each family and algorithm, with the exponent of each cost."""
+    names: dict[Metric, str] = {
         "evaluations": "evaluations",
         "population": "population",
         "cpu_total": "CPU",
         "cpu_building": "building",
     }
-    known_metrics = {law.metric for law in laws}
-    metrics = {metric: name for metric, name in metrics.items() if metric in known_metrics}
-    table = make_table("growth", *metrics.values())
+    chosen = [metric for metric in names if any(law.metric == metric for law in laws)]
+    table = make_table("growth", *(names[metric] for metric in chosen))
     for family, group in groupby(laws, lambda law: law.family):
         table.add_row(Text(family))
         for name, mine in groupby(group, lambda law: law.name):
-            known = {law.metric: law for law in mine}
-            table.add_row(Text(f"  {name}"), *(_format_law(known.get(one)) for one in metrics))
+            known = {law.metric: _format_law(law) for law in mine}
+            table.add_row(Text(f"  {name}"), *(known.get(metric, "–") for metric in chosen))
     return table
 
 
-def _format_law(law: Law | None) -> str:
-    if law is None:
-        return "–"
-    beside = "" if law.paper is None else f" ({law.paper:.1f})"
-    wide = (law.exponent.high - law.exponent.low) / 2
-    spread = f"±{wide:.2f}" if law.exponent.known else ""
-    spread += "?" if is_too_wide(law.exponent) else ""
-    return f"{law.exponent.mean:.2f}{spread}{beside}"
+def _format_law(law: Law) -> str:
+    """Return an exponent, half of its interval and, beside it, the paper's."""
+    words = f"{law.exponent.mean:.2f}"
+    if law.exponent.known:
+        words += f"±{(law.exponent.high - law.exponent.low) / 2:.2f}"
+    words += "?" if is_too_wide(law.exponent) else ""
+    return words if law.paper is None else f"{words} ({law.paper:.1f})"
 
 
 class View:
-    """Lines on a terminal; elsewhere one line for each row that is finished."""
+    """A study that runs: on a terminal a live table, elsewhere a line for each finished row."""
 
-    def __init__(self, console: Console, driver: Driver) -> None:
+    def __init__(self, console: Console) -> None:
+        self.driver: Driver | None = None
         self._console = console
-        self.driver = driver
         self._live = Live(console=console, transient=True, auto_refresh=False)
-        self._watched = console.is_terminal
         self._drawn = 0.0
-        self._rows = group_walks(driver.walks)
-        self._ended: dict[int, Row] = {}
-        """The rows that are finished, by number."""
-        self._look()
+        self._open: list[list[Walk]] = []
+        self._ended: list[Row] = []
 
     def __enter__(self) -> "View":
-        if self._watched:
-            self._live.start()
-        if self.driver.reused:
-            self._console.print(
-                Text(f"continuing: {self.driver.reused:,} trials are already stored")
-            )
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._watched:
-            self._live.stop()
+        self._live.stop()
 
-    def prepare(self) -> None:
-        """Say why the first trial starts late."""
-        if self._watched:
-            self._live.update(
-                Spinner("dots", " preparing: kernels are compiled on first use"), refresh=True
-            )
+    def begin(self, driver: Driver) -> None:
+        """Say where the study continues, and why its first trial starts late."""
+        self.driver = driver
+        self._open = group_walks(driver.walks)
+        self._look()
+        if driver.finished:
+            return
+        if driver.reused:
+            words = f"continuing: {driver.reused:,} trials are already stored"
+            self._console.print(Text(words))
+        if self._console.is_terminal:
+            self._live.start()
+            words = " preparing: kernels are compiled on first use"
+            self._live.update(Spinner("dots", words), refresh=True)
 
-    def show(self) -> None:
+    def show(self, driver: Driver) -> None:
         """Show where the study is."""
-        if not self._watched:
-            self._tell()
+        if not self._console.is_terminal:
+            for row in self._look():
+                words = f"{row.family} {row.size} {row.name}: {describe_end(row)}"
+                self._console.print(Text(words), soft_wrap=True)
         elif time.monotonic() - self._drawn > 0.2:
             self._drawn = time.monotonic()
-            self._live.update(self._draw(), refresh=True)
+            self._live.update(self._draw(driver), refresh=True)
 
     def _look(self) -> list[Row]:
         """Return the rows that were finished since the last time."""
-        fresh = {
-            number: summarize(row)[0]
-            for number, row in enumerate(self._rows)
-            if number not in self._ended and all(walk.found is not None for walk in row)
-        }
-        self._ended |= fresh
-        return list(fresh.values())
+        before = self._open
+        self._open = [row for row in before if any(walk.found is None for walk in row)]
+        still = set(map(id, self._open))
+        fresh = [summarize(row)[0] for row in before if id(row) not in still]
+        self._ended += fresh
+        return fresh
 
-    def _tell(self) -> None:
-        """Print the rows that were finished since the last time."""
-        for row in self._look():
-            words = f"{row.family} {row.size} {row.name}: {describe_end(row)}"
-            self._console.print(Text(words), soft_wrap=True)
-
-    def _draw(self) -> Group:
+    def _draw(self, driver: Driver) -> Group:
         """Return two lines about the whole study, and a table of the running rows."""
-        driver = self.driver
         self._look()
-        open_rows = [row for number, row in enumerate(self._rows) if number not in self._ended]
-        running = {id(walk): driver.count_running(walk) for row in open_rows for walk in row}
-        active = [row for row in open_rows if any(running[id(walk)] for walk in row)]
-        progress = count_ends(self._ended.values(), len(self._rows))
-        lines = [
-            Text(f"{progress}; {driver.study.name}", no_wrap=True, overflow="ellipsis"),
-            Text(
-                self._count_trials(open_rows, sum(running.values())),
-                no_wrap=True,
-                overflow="ellipsis",
-            ),
-        ]
+        workers = [sum(map(driver.count_running, row)) for row in self._open]
+        active = [one for one in zip(self._open, workers, strict=True) if one[1]]
+        progress = describe_progress(self._ended, len(self._ended) + len(self._open))
+        lines = (f"{progress}; {driver.study.name}", self._count_trials(driver, sum(workers)))
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, expand=True)
         table.add_column("", ratio=1, no_wrap=True, overflow="ellipsis")
         for name, width in _COLUMNS.items():
             table.add_column(name, justify="right", width=width, no_wrap=True)
         room = max(1, self._console.height - 6)
-        for row in active[:room]:
-            walk = next(walk for walk in row if running[id(walk)])
-            workers = sum(running[id(one)] for one in row)
+        for row, number in active[:room]:
+            walk = next(filter(driver.count_running, row))
             case = walk.case
             title = Text(f"{case.family} {case.size} {case.name}")
-            table.add_row(title, *_describe(row, walk, workers))
+            table.add_row(title, *_describe(row, walk, number))
         more = [f"… and {len(active) - room} more rows"] if len(active) > room else []
-        return Group(*lines, table, *more)
+        heads = (Text(line, no_wrap=True, overflow="ellipsis") for line in lines)
+        return Group(*heads, table, *more)
 
-    def _count_trials(self, open_rows: Sequence[Sequence[Walk]], workers: int) -> str:
-        driver = self.driver
+    def _count_trials(self, driver: Driver, workers: int) -> str:
         words = f"{driver.ran:,} trials run in {format_time(time.monotonic() - driver.started)}"
         if driver.failed:
             words += f", {driver.failed:,} failed"
         if driver.stopping:
             return f"{words}; finishing the running trials; press Ctrl-C again to stop now"
-        left = [estimate_left(row) for row in open_rows]
-        known = [seconds for seconds in left if seconds is not None]
-        if known and len(known) == len(left) and workers:
-            words += f"; {_estimate(sum(known) / workers)} left"
+        left = [estimate_left(row) for row in self._open]
+        if workers and None not in left:
+            words += f"; {_estimate(sum(filter(None, left)) / workers)} left"
         return words
 
 
@@ -357,32 +329,26 @@ def estimate_left(row: Sequence[Walk]) -> float | None:
     for walk in row:
         if walk.found is not None:
             continue
-        attempt = walk.attempt
         if walk.state == "waiting" and ended:
             total += sum(ended) / len(ended)
             continue
-        done = walk.runs + len(walk.seen)
-        if not done:
-            return None
+        attempt, steps, done = walk.attempt, 1, walk.runs + len(walk.seen)
         if isinstance(walk.case.plan, Bisect):
             if attempt.low is None or attempt.high is None:
                 return None
             aim = max(2.0, walk.case.plan.tolerance * attempt.high)
-            steps = math.ceil(math.log2(max(1.0, (attempt.high - attempt.low) / aim)))
-        else:
-            steps = 1
-        runs = max(1, steps) * len(attempt.trials) - len(walk.seen)
+            steps = math.ceil(math.log2(max(2.0, (attempt.high - attempt.low) / aim)))
+        if not done:
+            return None
         spent = walk.cpu_seconds + sum(outcome.cpu_total for outcome in walk.seen)
-        total += runs * spent / done
+        total += (steps * len(attempt.trials) - len(walk.seen)) * spent / done
     return total
 
 
 def describe_end(row: Row) -> str:
     """Return how a row has ended, in the words of the tables."""
-    if row.state == "failed":
-        return f"failed: {explain(row)}"
     if row.state != "done":
-        return explain(row)
+        return f"failed: {explain(row)}" if row.state == "failed" else explain(row)
     parts = []
     population = row.estimate("population")
     if population is not None:

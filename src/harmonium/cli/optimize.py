@@ -9,10 +9,10 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, Final
 
-from harmonium import optimize as library
 from harmonium.cli import options as o
 from harmonium.cli.solve import find_log_folder, write_logs
 from harmonium.cli.terminal import complain, messages, plain_errors, print_json, print_results
+from harmonium.optimize import list_options, maximize, minimize, resume
 from harmonium.problems import PROBLEMS
 from harmonium.runs import EvaluationError, Result
 from harmonium.runs.checkpoint import ExistingCheckpointError
@@ -25,21 +25,15 @@ from harmonium.system import fix_outputs, ignore_interrupts, one_interrupt
 GRACE_SECONDS = 1.0
 """Time that a worker process has to end by itself."""
 
-_START = (
-    *("length", "minimize", "algorithm", "seed", "model", "population", "batch", "on_error"),
-    *("cache", "noise", "initial", "fixed", "subset_size", "exactly_one", "checkpoint"),
-)
-"""Options that only the start of a search has."""
+_OPTIONS = [name for name in list_options() if name in o.OPTIONS]
+"""Options of the library that the command line has."""
 
-_STOP = (
-    *("target", "max_calls", "max_evaluations", "max_seconds", "stagnation", "confirmations"),
-    *("log", "progress"),
-)
-"""Options of the library that also a search that is resumed takes."""
+_START = ["length", "minimize", *(name for name in _OPTIONS if name not in list_options(resume))]
+"""Options that only the start of a search has."""
 
 
 @o.takes(
-    *("command", *_START, *_STOP, "call_workers", "timeout"),
+    *("command", "length", "minimize", *_OPTIONS, "call_workers", "timeout"),
     *("resume", "report", "as_json", "progress_lines"),
 )
 def optimize(function: o.FunctionArgument = None, **given: Any) -> int:
@@ -54,8 +48,7 @@ def optimize(function: o.FunctionArgument = None, **given: Any) -> int:
     name, start = function or given["command"], Path.cwd()  # a function may change the folder
     with importable(start), plain_errors(), one_interrupt(ends=True):
         fix_outputs(**{name: given.get(name) for name in _FILES})  # raises if two are the same
-        settings, search = _read_options(given), _choose_search(given)
-        result, code = _search(name, partial(search, **settings), given)
+        result, code = _search(name, _choose_search(given), given)
         if result is None:
             return code
         if given.get("as_json"):
@@ -111,82 +104,54 @@ def _check_function(function: str | None, given: Mapping[str, Any]) -> None:
 
 
 def _choose_search(given: Mapping[str, Any]) -> Callable[..., Result]:
-    """Return what the library is to do with the function: start a search, or resume one."""
-    if "resume" in given:
-        if wrong := o.select(given, _START):
-            flag = f"--{next(iter(wrong))}".replace("_", "-")
-            raise SpecError(
-                f"{flag} is for the start of a search; --resume continues it with the settings that"
-                " it was started with"
-            )
-        return partial(library.resume, given["resume"])
-    if "length" not in given:
-        raise SpecError("--length is missing; expected the number of bits")
-    for name in ("model", "population"):
-        if name in given and "algorithm" in given:
-            raise SpecError(
-                f"--{name} is a setting of the EDA; with --algorithm write it as in --algorithm"
-                " eda:model=rbm,population=400"
-            )
-    search = library.minimize if given.get("minimize") else library.maximize
-    return lambda called, **more: search(called, given["length"], **{"seed": 1, **more})
+    """Return the search that is to be started or resumed, with its options."""
+    settings = {name: _read(name, given[name]) for name in _OPTIONS if name in given}
+    if "resume" not in given:
+        search = minimize if given.get("minimize") else maximize
+        return partial(search, length=given.get("length"), **{"seed": 1, **settings})
+    if wrong := o.select(given, _START):
+        flag = f"--{next(iter(wrong))}".replace("_", "-")
+        raise SpecError(
+            f"{flag} is for the start of a search; --resume continues it with the settings that it"
+            " was started with"
+        )
+    return partial(resume, given["resume"], **settings)
 
 
-def _read_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the library that are given, read from their texts."""
-    names = {*_START, *_STOP} - {"length", "minimize"}
-    return {
-        name: _READERS[name](value) if name in _READERS else value
-        for name, value in given.items()
-        if name in names
-    }
-
-
-def read_initial(texts: list[str]) -> list[list[int]]:
-    """Read solutions written as zeros and ones."""
+def _read(name: str, value: Any) -> Any:
+    """Read the text of an option whose value is not plain."""
+    if name == "population":
+        return parse_scalar(value)
+    if name not in _TEXTS:
+        return value
+    pattern, expected = _TEXTS[name]
+    texts = [value] if isinstance(value, str) else value
     for text in texts:
-        if not re.fullmatch("[01]+", text):
-            raise SpecError(f"--initial is {text!r}; expected zeros and ones")
-    lengths = {len(text) for text in texts}
-    if len(lengths) > 1:
-        raise SpecError(f"--initial has rows of {min(lengths)} and of {max(lengths)} bits")
-    return [[int(bit) for bit in text] for text in texts]
+        if not re.fullmatch(pattern, text):
+            flag = f"--{name}".replace("_", "-")
+            raise SpecError(f"{flag} is {text!r}; expected {expected}")
+    if name == "initial":
+        if len(lengths := {len(text) for text in texts}) > 1:
+            raise SpecError(f"--initial has rows of {min(lengths)} and of {max(lengths)} bits")
+        return [[int(bit) for bit in text] for text in texts]
+    numbers = [tuple(map(int, re.findall(r"\d+", text))) for text in texts]
+    if name == "exactly_one":
+        return numbers
+    if name == "subset_size":
+        return numbers[0] if len(numbers[0]) == 2 else numbers[0][0]
+    bits, values = numbers[0][::2], numbers[0][1::2]
+    if len(set(bits)) < len(bits):
+        raise SpecError(f"--fixed is {value!r}, which names a bit twice")
+    return dict(zip(bits, values, strict=True))
 
 
-def read_fixed(text: str) -> dict[int, int]:
-    """Read bits that are fixed: 3=1,7=0."""
-    if not re.fullmatch(r"\d+=[01](,\d+=[01])*", text):
-        raise SpecError(f"--fixed is {text!r}; expected bits and values, such as 3=1,7=0")
-    pairs = [pair.split("=") for pair in text.split(",")]
-    fixed = {int(bit): int(value) for bit, value in pairs}
-    if len(fixed) < len(pairs):
-        raise SpecError(f"--fixed is {text!r}, which names a bit twice")
-    return fixed
-
-
-def read_subset_size(text: str) -> int | tuple[int, int]:
-    """Read a number of ones, or two bounds: 5-20."""
-    if not (found := re.fullmatch(r"(\d+)(?:-(\d+))?", text)):
-        raise SpecError(f"--subset-size is {text!r}; expected a number, or two as in 5-20")
-    return (int(found[1]), int(found[2])) if found[2] else int(found[1])
-
-
-def read_exactly_one(texts: list[str]) -> list[tuple[int, ...]]:
-    """Read groups of bits: 0,1,2."""
-    for text in texts:
-        if not re.fullmatch(r"\d+(,\d+)*", text):
-            raise SpecError(f"--exactly-one is {text!r}; expected bits, such as 0,1,2")
-    return [tuple(map(int, text.split(","))) for text in texts]
-
-
-_READERS: Final[dict[str, Callable[[Any], Any]]] = {
-    "population": parse_scalar,
-    "initial": read_initial,
-    "fixed": read_fixed,
-    "subset_size": read_subset_size,
-    "exactly_one": read_exactly_one,
+_TEXTS: Final = {
+    "initial": ("[01]+", "zeros and ones"),
+    "fixed": (r"\d+=[01](,\d+=[01])*", "bits and values, such as 3=1,7=0"),
+    "subset_size": (r"\d+(-\d+)?", "a number, or two as in 5-20"),
+    "exactly_one": (r"\d+(,\d+)*", "bits, such as 0,1,2"),
 }
-"""How the texts of options are read whose values are not plain."""
+"""By option, how its text is written, and that in words."""
 
 _HINTS: Final = {
     WORST_HINT: "use --on-error worst to continue",

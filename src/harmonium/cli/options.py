@@ -60,14 +60,15 @@ def _list_library_options() -> dict[str, Any]:
     """Return the options that are those of the library, with its words."""
     fields = {info.name: info for spec in (EDA, Stop) for info in describe_fields(spec)}
     documented = list_options()
-    kinds: dict[str, Any] = {"target": float, "noise": bool, "checkpoint": Path}
+    kinds: dict[str, Any] = {"target": float, "checkpoint": Path}
     kinds |= {"on_error": Literal["raise", "worst"]}
+    kinds |= dict.fromkeys(("batch", "cache", "noise", "progress"), bool)
     options = {}
     for name in (*kinds, *fields):
         text = documented[name].text if name in documented else f"{fields[name].description}."
         kind = kinds.get(name) or _choose_kind(fields[name].expected)
         panel = "EDA" if name in EDA_SETTINGS else "Stopping rules" if name in fields else None
-        flags = [f"--{name}".replace("_", "-")] if kind is bool else []
+        flags = [f"--{name}"] if name in ("batch", "noise") else []  # without --no-…
         sentence = text.partition(". ")[0].removesuffix(".")
         words = f"{sentence[0].upper()}{sentence[1:]}."
         options[name] = _option(kind, words, *flags, rich_help_panel=panel)
@@ -149,9 +150,6 @@ OPTIONS: Final[Mapping[str, Any]] = {
         "Bits of which exactly one is one, as in 0,1,2; repeat for more groups.",
         metavar="BITS",
     ),
-    "batch": _option(
-        bool, "The function takes all rows at once, and returns one number a row.", "--batch"
-    ),
     "call_workers": _option(
         int,
         "Evaluate with so many processes, or with threads for --command.",
@@ -161,7 +159,6 @@ OPTIONS: Final[Mapping[str, Any]] = {
         max=4096,
     ),
     "timeout": _option(float, "Seconds that a program may take."),
-    "cache": _option(bool, "Serve rows seen before from a cache.", "--cache/--no-cache"),
     # Files and output.
     "resume": _option(
         Path, "Continue from this checkpoint, with the same function or program.", metavar="FILE"
@@ -177,9 +174,6 @@ OPTIONS: Final[Mapping[str, Any]] = {
     ),
     "report": _option(Path, "Write a page about the result to this file.", metavar="FILE.html"),
     "as_json": _option(bool, "Print one JSON object a result instead of tables.", "--json"),
-    "progress": _option(
-        bool, "Show a line of progress on standard error.", "--progress/--no-progress"
-    ),
     "progress_lines": _option(
         bool,
         "Print a plain line of progress every ten seconds, also if there is no terminal.",
@@ -207,11 +201,7 @@ def takes(*names: str, **defaults: Any) -> Callable[[Command], Command]:
     """Give a command these options; it gets, by name, those that have a value."""
 
     def decorate(command: Command) -> Command:
-        own = [
-            parameter
-            for parameter in inspect.signature(command).parameters.values()
-            if parameter.kind is not parameter.VAR_KEYWORD
-        ]
+        own = [*inspect.signature(command).parameters.values()][:-1]  # without **given
         more = [
             inspect.Parameter(
                 name,

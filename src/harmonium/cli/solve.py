@@ -1,8 +1,9 @@
 """`harmonium solve`: run algorithms on a named problem, show what they found and what it cost."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,9 @@ from harmonium.cli.terminal import complain, messages, plain_errors, print_json,
 from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
 from harmonium.problems.reader import SUFFIXES
 from harmonium.progress import Progress
-from harmonium.runs import Result, Runner, Stop, default_stop, run
+from harmonium.runs import Callback, Result, Runner, default_stop, run
 from harmonium.search import ALGORITHMS, EDA, Algorithm, Structure
 from harmonium.specs import SpecError, find_object, format_spec, importable, parse_scalar
-from harmonium.studies.study import MAX_TRIALS
 from harmonium.system import plain_interrupts, resolve, writes_over
 
 if TYPE_CHECKING:
@@ -42,22 +42,66 @@ def solve(problem: o.ProblemArgument = None, **given: Any) -> int:
             raise SpecError(f"--report is {report}, the file of the problem; choose another")
         named = o.select(given, ("algorithms", "models", *o.EDA_SETTINGS))
         algorithms = make_algorithms(given) if named else [Structure()]
-        limits = o.select(given, o.LIMITS)
-        stops = {algorithm: replace(default_stop(algorithm), **limits) for algorithm in algorithms}
-        seeds = range(given["first_seed"], given["first_seed"] + given["runs"])
-        total = len(seeds) * len(algorithms)
-        if total > MAX_TRIALS:
-            raise SpecError(f"there are {total:,} runs; expected at most {MAX_TRIALS:,}: use fewer")
-        runs = Runs(made, stops, seeds, bool(given.get("as_json")), bool(report))
+        results: list[Result] = []
+        learnings: list[Learning] = []
         try:
-            with plain_interrupts():
-                return runs.carry_out()
+            with plain_interrupts(), Progress(messages()) as progress:
+                progress.prepare()
+                for result, learning in _run_all(made, algorithms, given, progress):
+                    results.append(result)
+                    learnings.append(learning)
+                    if given.get("as_json"):
+                        print_json(result)
+        except KeyboardInterrupt:
+            total = given["runs"] * len(algorithms)
+            complain(f"interrupted after {len(results)} of {total} runs")
+            return 1
         finally:
-            if runs.results and folder:
-                write_logs(start / folder, runs.results, made)
-            if runs.results and report:
-                runs.write_report(start / report)
+            if results and not given.get("as_json"):
+                print_results(_describe_problem(made, results), results)
+            if results and folder:
+                write_logs(start / folder, results, made)
+            if results and report:
+                from harmonium.reports import write_run_report  # noqa: PLC0415  # slow to import
+
+                write_run_report(start / report, made, results, learnings)
                 messages().print(f"report: {report}", soft_wrap=True)
+    return 0
+
+
+def _run_all(
+    problem: AnyProblem,
+    algorithms: Sequence[Algorithm],
+    given: Mapping[str, Any],
+    progress: Progress,
+) -> Iterator[tuple[Result, Any]]:
+    """Yield the result of each algorithm with each seed and, for a report, what was learned."""
+    limits, seed, runs = o.select(given, o.LIMITS), given["first_seed"], given["runs"]
+    for algorithm in algorithms:
+        stop = replace(default_stop(algorithm), **limits)
+        for number in range(runs):
+            progress.begin(f"{algorithm.label}, run {number + 1} of {runs}")
+            watch, learning = progress.watch, None
+            if "report" in given:
+                from harmonium.reports import Learning  # noqa: PLC0415  # slow to import
+
+                learning = Learning(problem)
+                watch = partial(_call_both, progress.watch, learning)
+            yield run(problem, algorithm, stop=stop, seed=seed + number, callback=watch), learning
+
+
+def _call_both(one: Callback, other: Callback, runner: Runner) -> None:
+    one(runner)
+    other(runner)
+
+
+def _describe_problem(problem: AnyProblem, results: Sequence[Result]) -> str:
+    """Return a line about a problem, with its optimum as far as it is known by now."""
+    goal = "unknown" if problem.optimum is None else f"{problem.optimum:g}"
+    solved = [result for result in results if result.solved]
+    if problem.optimum is None and solved:
+        goal = f"{solved[0].optimum:g}, proven: it is the upper bound"
+    return f"{problem}: {problem.length} bits, optimum {goal}"
 
 
 def name_problem(problem: str | None, given: Mapping[str, Any]) -> str:
@@ -77,22 +121,12 @@ def make_problem(text: str) -> AnyProblem:
         return PROBLEMS.parse(text)
     except SpecError as error:
         name, _ = PROBLEMS.split(text)
-        if not _is_function(name):
+        if ":" not in name:
             raise
+        find_object(name)  # raises if there is none
         raise SpecError(
             f"{error}; to optimise the function itself, use `harmonium optimize {name} --length N`"
         ) from error
-
-
-def _is_function(name: str) -> bool:
-    """Whether a name is the path of something that can be called."""
-    if ":" not in name:
-        return False
-    try:
-        find_object(name)
-    except SpecError:
-        return False
-    return True
 
 
 def make_algorithms(given: Mapping[str, Any]) -> list[Algorithm]:
@@ -116,77 +150,6 @@ def make_algorithms(given: Mapping[str, Any]) -> list[Algorithm]:
     return algorithms
 
 
-class Runs:
-    """The runs of `solve`, and their results; those before an interrupt too."""
-
-    def __init__(
-        self,
-        problem: AnyProblem,
-        stops: Mapping[Algorithm, Stop],
-        seeds: range,
-        as_json: bool,
-        followed: bool,
-    ) -> None:
-        self.problem, self.stops, self.seeds = problem, stops, seeds
-        self.as_json, self.followed = as_json, followed
-        self.results: list[Result] = []
-        self.learnings: list[Learning] = []
-        """With a report, what the model of each run has learned."""
-
-    def carry_out(self) -> int:
-        """Run each algorithm with each seed, print the results and return the exit code."""
-        try:
-            with Progress(messages()) as progress:
-                progress.prepare()
-                for algorithm in self.stops:
-                    for seed in self.seeds:
-                        self._run(algorithm, seed, progress)
-        except KeyboardInterrupt:
-            total = len(self.seeds) * len(self.stops)
-            complain(f"interrupted after {len(self.results)} of {total} runs")
-            return 1
-        finally:
-            if self.results and not self.as_json:
-                print_results(self._describe_problem(), self.results)
-        return 0
-
-    def _run(self, algorithm: Algorithm, seed: int, progress: Progress) -> None:
-        number = seed - self.seeds.start + 1
-        progress.begin(f"{algorithm.label}, run {number} of {len(self.seeds)}")
-        watchers: list[Callable[[Runner], object]] = [progress.watch]
-        if self.followed:
-            from harmonium.reports import Learning  # noqa: PLC0415  # charts are slow to import
-
-            learning = Learning(self.problem)
-            watchers.append(learning)
-
-        def watch(runner: Runner) -> None:
-            for watcher in watchers:
-                watcher(runner)
-
-        stop = self.stops[algorithm]
-        self.results.append(run(self.problem, algorithm, stop=stop, seed=seed, callback=watch))
-        if self.followed:
-            self.learnings.append(learning)
-        if self.as_json:
-            print_json(self.results[-1])
-
-    def write_report(self, path: Path) -> None:
-        """Write a page about the runs."""
-        from harmonium.reports import write_run_report  # noqa: PLC0415  # charts are slow to import
-
-        write_run_report(path, self.problem, self.results, self.learnings)
-
-    def _describe_problem(self) -> str:
-        """Return a line about the problem, with its optimum as far as it is known by now."""
-        problem = self.problem
-        goal = "unknown" if problem.optimum is None else f"{problem.optimum:g}"
-        solved = [result for result in self.results if result.solved]
-        if problem.optimum is None and solved:
-            goal = f"{solved[0].optimum:g}, proven: it is the upper bound"
-        return f"{problem}: {problem.length} bits, optimum {goal}"
-
-
 def find_log_folder(log: object) -> Path | None:
     """Return the folder of `ioh:FOLDER`; none for other logs. Raise if it cannot be made."""
     text = "" if log is None else str(log)
@@ -199,16 +162,12 @@ def find_log_folder(log: object) -> Path | None:
 
 
 def write_logs(
-    folder: Path, runs: Sequence[Result | Trajectory], problem: AnyProblem | None = None
+    folder: Path, runs: Iterable[Result | Trajectory], problem: AnyProblem | None = None
 ) -> None:
     """Write the improvements of runs as logs of IOHprofiler."""
     from harmonium.interop import iohprofiler as logs  # noqa: PLC0415  # rarely needed
 
-    logged = [
-        logs.log_result(run, problem) if isinstance(run, Result) else logs.log_trajectory(run)
-        for run in runs
-    ]
     try:
-        logs.write_logs(folder, logged)
+        logs.write_logs(folder, [logs.log_run(run, problem) for run in runs])
     except OSError as error:
         raise SpecError(f"{folder}: cannot be written: {error.strerror or error}") from error

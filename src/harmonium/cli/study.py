@@ -3,8 +3,8 @@
 import shlex
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal, TextIO, cast
 
@@ -77,44 +77,39 @@ def carry_out(
     engine, scheduler = given["engine"], given.get("scheduler")
     if scheduler is not None and engine == "processes":
         engine = "dask"
-    views: list[View] = []
-    with ExitStack() as stack:
+    view = View(messages())
 
-        def begin(driver: Driver) -> None:
-            views.append(View(messages(), driver))
-            if driver.remark:
-                complain(driver.remark)
-            if driver.finished:
-                complain(f"nothing is left to run: {driver.reused:,} trials are stored in {path}")
-            else:
-                stack.enter_context(views[0]).prepare()
+    def begin(driver: Driver) -> None:
+        if driver.remark:
+            complain(driver.remark)
+        if driver.finished:
+            complain(f"nothing is left to run: {driver.reused:,} trials are stored in {path}")
+        view.begin(driver)
 
-        try:
-            with ends_as_interrupts():
-                walks = drive(
-                    study,
-                    path,
-                    engine,
-                    given.get("workers"),
-                    scheduler,
-                    retry_failed=given.get("retry_failed", False),
-                    begin=begin,
-                    watch=lambda driver: views[0].show(),
-                )
-        except (Stopped, KeyboardInterrupt):
-            if not views:
-                raise
-            stack.close()
-            driver = views[0].driver
-            complain(
-                f"stopped; {driver.ran:,} trials were run and are stored in {path}; "
-                f"{describe_progress(summarize(driver.walks))}. To continue: {again}"
+    try:
+        with view, ends_as_interrupts():
+            walks = drive(
+                study,
+                path,
+                engine,
+                given.get("workers"),
+                scheduler,
+                retry_failed=given.get("retry_failed", False),
+                begin=begin,
+                watch=view.show,
             )
-            return INTERRUPTED
-        except EngineLost as error:
-            stack.close()
-            complain(str(error))
-            return ENGINE_LOST
+    except (Stopped, KeyboardInterrupt):
+        if (driver := view.driver) is None:
+            raise
+        rows = summarize(driver.walks)
+        complain(
+            f"stopped; {driver.ran:,} trials were run and are stored in {path}; "
+            f"{describe_progress(rows, len(rows))}. To continue: {again}"
+        )
+        return INTERRUPTED
+    except EngineLost as error:
+        complain(str(error))
+        return ENGINE_LOST
     rows = summarize(walks)
     (show or _show_tables)(study, rows)
     return 3 if _report_failures(rows, path if kept else None) else 0
@@ -133,7 +128,7 @@ def show_status(
 ) -> int:
     """Show how far a study is and what it has found so far; it may still run."""
     running = is_running(store)
-    with open_store(store) as opened:
+    with Store.open(find_store(store)) as opened:
         study, outcomes = read_walks(opened)
         rows = summarize(outcomes)
         output().print(show_study(study, rows, len(opened), running=running))
@@ -143,24 +138,17 @@ def show_status(
     return 0
 
 
-@contextmanager
-def open_store(path: Path) -> Iterator[Store]:
-    """Open a store for reading."""
-    check_store(path)
-    with Store.open(path) as store:
-        yield store
-
-
-def check_store(path: Path) -> None:
-    """Raise for a file that is not a store, such as a study file."""
+def find_store(path: Path) -> Path:
+    """Return the path of a store; raise for a file that is not one, such as a study file."""
     if not path.exists():
         raise StoreError(f"{path}: there is no such store; `harmonium study run` makes one")
-    meant = path.with_suffix(".db")
     if path.suffix == ".toml":
+        meant = path.with_suffix(".db")
         hint = f" (here {meant}?)" if meant.is_file() else ""
         raise StoreError(
             f"{path}: is not a store; STORE is the .db file that `harmonium study run` writes{hint}"
         )
+    return path
 
 
 @app.command("export")
@@ -189,35 +177,18 @@ def export_study(
     """Write the tables of a study to a file or to standard output."""
     if out is not None:
         check_output(out, store)
-        out = out.absolute()  # modules that are imported may change the folder
-    if form == "ioh":
-        return _export_logs(store, out)
+    elif form == "ioh":
+        raise SpecError("--format ioh writes a folder; choose it with -o")
     write = write_csv if form == "csv" else write_json
-    with uncollected(), open_store(store) as opened, opened.frozen():
+    with uncollected(), Store.open(find_store(store)) as opened, opened.frozen():
         _, walks = read_walks(opened)
-        with nullcontext(sys.stdout) if out is None else _create(out) as file:
-            write(list_table(what, walks, opened), file)
+        if form == "ioh":
+            write_logs(cast("Path", out), read_trajectories(walks, opened))
+            return 0
+        with nullcontext(sys.stdout) if out is None else write_atomically(out, "w") as file:
+            write(list_table(what, walks, opened), cast("TextIO", file))
             file.flush()
     return 0
-
-
-def _export_logs(store: Path, out: Path | None) -> int:
-    """Write the improvements of all runs as logs of IOHprofiler."""
-    if out is None:
-        raise SpecError("--format ioh writes a folder; choose it with -o")
-    with open_store(store) as opened, opened.frozen():
-        write_logs(out, list(read_trajectories(read_walks(opened)[1], opened)))
-    return 0
-
-
-@contextmanager
-def _create(path: Path) -> Iterator[TextIO]:
-    """Write a file in one step: the old one stays until everything is written."""
-    try:
-        with write_atomically(path, "w") as file:
-            yield cast("TextIO", file)
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _report_failures(rows: Sequence[Row], path: Path | None) -> bool:
@@ -254,23 +225,15 @@ def report(
     """Write the report of a study as one HTML file; the study may still run."""
     from harmonium.reports import write_report  # noqa: PLC0415  # charts take a second to import
 
-    check_store(store)
-    path = out or Path(store.with_suffix(".html").name)
+    path = Path(find_store(store).with_suffix(".html").name) if out is None else out
     o.check_file("--output", path)
-    file = path.absolute()  # runs that are repeated may change the folder
-    try:
-        written = write_report(store, path, figures, form)
-    except OSError as error:
-        target = path if figures is None else f"{path} or {figures}"
-        raise SpecError(
-            f"{error.filename or target}: cannot be written: {error.strerror}"
-        ) from error
+    written = write_report(store, path, figures, form)
     console = output()
-    console.print(f"report: {path} ({file.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
+    console.print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB)", soft_wrap=True)
     if figures is not None:
         console.print(f"figures: {len(written) - 1} in {figures}", soft_wrap=True)
     if show:
-        webbrowser.open(file.as_uri())
+        webbrowser.open(path.absolute().as_uri())
     return 0
 
 
@@ -285,9 +248,8 @@ def watch(
     """Serve the report of a study on this machine; it is updated while the study runs."""
     from harmonium.reports.watch import Server  # noqa: PLC0415  # charts take a second to import
 
-    check_store(store)
     try:
-        server = Server(store, port)
+        server = Server(find_store(store), port)
     except OSError as error:
         raise SpecError(
             f"port {port} cannot be used: {error.strerror}; choose another with --port"

@@ -3,6 +3,7 @@
 import json
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -76,7 +77,9 @@ def plain_errors() -> Iterator[None]:
     except (ValueError, TypeError, FileExistsError, FileNotFoundError) as error:
         if not _is_raised_here(error.__traceback__):
             raise
-        raise SpecError(_describe(error)) from error
+        if isinstance(error, OSError) and error.filename is not None:
+            raise SpecError(f"{error.filename}: {error.strerror}") from error
+        raise SpecError(str(error)) from error
 
 
 @contextmanager
@@ -85,13 +88,6 @@ def plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: complain(str(message))
         yield
-
-
-def _describe(error: Exception) -> str:
-    """Return the message of an error, without the number that the system has for it."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
 
 
 def _is_raised_here(trace: TracebackType | None) -> bool:
@@ -138,11 +134,12 @@ def print_results(head: str, results: Sequence[Result]) -> None:
 
 def name_algorithms(labels: Mapping[str, str]) -> dict[str, str]:
     """Return names of algorithms by their texts: the labels, numbered where they are the same."""
-    names: dict[str, str] = {}
-    used = list(labels.values())
-    for place, (text, label) in enumerate(labels.items()):
-        number = used[: place + 1].count(label)
-        names[text] = f"{label} ({number})" if used.count(label) > 1 else label
+    used = Counter(labels.values())
+    places: Counter[str] = Counter()
+    names = {}
+    for text, label in labels.items():
+        places[label] += 1
+        names[text] = f"{label} ({places[label]})" if used[label] > 1 else label
     return names
 
 
@@ -180,27 +177,18 @@ def _compare(results: Sequence[Result], names: dict[str, str]) -> Table:
     table.add_column("mostly")
     for algorithm, name in names.items():
         mine = [result for result in results if result.algorithm == algorithm]
-        solved = [result for result in mine if result.solved]
+        solved = [result.evaluations for result in mine if result.solved]
+        spent = {phase: sum(result.cpu_seconds[phase] for result in mine) for phase in PHASES}
+        longest = max(PHASES, key=spent.__getitem__)
         table.add_row(
             Text(name),
             f"{len(solved)} of {len(mine)}",
-            _mean([result.evaluations for result in solved], ",.0f"),
-            _mean([result.cpu_total for result in mine], ".3f"),
-            _name_phase(mine),
+            f"{fmean(solved):,.0f}" if solved else "–",
+            f"{fmean(result.cpu_total for result in mine):.3f}",
+            f"{spent[longest] / (sum(spent.values()) or 1.0):.0%} {longest}",
         )
     return table
 
 
-def _name_phase(results: Sequence[Result]) -> str:
-    """Return the phase that took most of the CPU time, and its share."""
-    spent = {phase: sum(result.cpu_seconds[phase] for result in results) for phase in PHASES}
-    longest = max(PHASES, key=spent.__getitem__)
-    return f"{spent[longest] / (sum(spent.values()) or 1.0):.0%} {longest}"
-
-
 def _count(value: int | None) -> str | None:
     return None if value is None else f"{value:,}"
-
-
-def _mean(values: Sequence[float], form: str) -> str:
-    return format(fmean(values), form) if values else "–"

@@ -67,11 +67,7 @@ class Sampler(dimod.Sampler):  # type: ignore[misc, name-defined]  # dimod has f
 
     properties: dict[str, Any] = {}  # noqa: RUF012  # as dimod declares it
     parameters: dict[str, list[Any]] = {  # noqa: RUF012
-        "num_reads": [],
-        "seed": [],
-        "max_calls": [],
-        "max_seconds": [],
-        "algorithm": [],
+        name: [] for name in ("num_reads", "seed", "max_calls", "max_seconds", "algorithm")
     }
 
     def sample(self, bqm: Any, num_reads: int = 1, seed: int = 1, **parameters: Any) -> Any:
@@ -92,11 +88,7 @@ class Sampler(dimod.Sampler):  # type: ignore[misc, name-defined]  # dimod has f
         -------
         dimod.SampleSet
         """
-        options = {
-            name: value
-            for name, value in self.remove_unknown_kwargs(**parameters).items()
-            if value is not None
-        }
+        options = self.remove_unknown_kwargs(**parameters)
         problem = QuadraticProblem(bqm)
         if not problem.length:
             empty = np.empty((num_reads, 0), dtype=np.int8)

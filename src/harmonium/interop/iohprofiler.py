@@ -35,24 +35,21 @@ class LoggedRun:
     """Number of the function in its suite; by default they are counted."""
 
 
-def log_result(result: Result, problem: Problem | AnyProblem | None = None) -> LoggedRun:
-    """Return what a log says of a result, of a function or of a problem."""
+def log_run(run: Result | Trajectory, problem: Problem | AnyProblem | None = None) -> LoggedRun:
+    """Return what a log says of a run: of a study, of a function or of a problem."""
+    if isinstance(run, Trajectory):
+        where = (run.family, run.size, 1 if run.instance is None else run.instance)
+        return LoggedRun(*where, run.label, run.evaluations, run.improvements)
     return LoggedRun(
-        getattr(problem, "function_name", getattr(problem, "name", result.problem)),
-        len(result.x),
+        getattr(problem, "function_name", getattr(problem, "name", run.problem)),
+        len(run.x),
         getattr(problem, "instance", 1),
-        result.label,
-        result.evaluations,
-        result.improvements,
-        not result.minimized,
+        run.label,
+        run.evaluations,
+        run.improvements,
+        not run.minimized,
         getattr(problem, "function", None),
     )
-
-
-def log_trajectory(run: Trajectory) -> LoggedRun:
-    """Return what a log says of a run of a study."""
-    instance = 1 if run.instance is None else run.instance
-    return LoggedRun(run.family, run.size, instance, run.label, run.evaluations, run.improvements)
 
 
 def write_logs(folder: Path, runs: Iterable[LoggedRun]) -> None:
@@ -63,36 +60,28 @@ def write_logs(folder: Path, runs: Iterable[LoggedRun]) -> None:
     FileExistsError
         If there is such a folder or file: logs are never mixed.
     """
+    if folder.exists():
+        raise FileExistsError(f"{folder}: exists; choose another folder for the log")
+    folder.mkdir()
+    groups: dict[str, dict[str, list[LoggedRun]]] = {}
+    numbers: dict[str, int] = {}
+    for run in runs:
+        numbers.setdefault(run.function, run.number or len(numbers) + 1)
+        groups.setdefault(run.algorithm, {}).setdefault(run.function, []).append(run)
     try:
-        folder.mkdir()
-    except FileExistsError:
-        raise FileExistsError(f"{folder}: exists; choose another folder for the log") from None
-    try:
-        _write_algorithms(folder, runs)
+        for place, (algorithm, functions) in enumerate(groups.items()):
+            inside = folder / f"{place}-{_name_file(algorithm)}"
+            inside.mkdir()
+            for function, chosen in functions.items():
+                _write_function(inside, numbers[function], chosen)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)  # a part of the runs would be read as all of them
         raise
 
 
-def _write_algorithms(folder: Path, runs: Iterable[LoggedRun]) -> None:
-    """Write a folder for each algorithm."""
-    algorithms: dict[str, dict[str, list[LoggedRun]]] = {}
-    numbers: dict[str, int] = {}
-    for run in runs:
-        numbers.setdefault(run.function, run.number or len(numbers) + 1)
-        algorithms.setdefault(run.algorithm, {}).setdefault(run.function, []).append(run)
-    for place, (algorithm, functions) in enumerate(algorithms.items()):
-        inside = folder / f"{place}-{_name_file(algorithm)}"
-        inside.mkdir()
-        for function, chosen in functions.items():
-            _write_function(inside, algorithm, function, numbers[function], chosen)
-
-
-def _write_function(
-    folder: Path, algorithm: str, function: str, number: int, runs: Sequence[LoggedRun]
-) -> None:
+def _write_function(folder: Path, number: int, runs: Sequence[LoggedRun]) -> None:
     """Write the facts of one function, and a file of improvements for each length."""
-    name = _name_file(function)
+    name = _name_file(runs[0].function)
     scenarios = []
     for length in sorted({run.length for run in runs}):
         chosen = [run for run in runs if run.length == length]
@@ -107,9 +96,9 @@ def _write_function(
         "version": __version__,
         "suite": "harmonium",
         "function_id": number,
-        "function_name": one_line(function),
+        "function_name": one_line(runs[0].function),
         "maximization": runs[0].maximized,
-        "algorithm": {"name": one_line(algorithm), "info": "harmonium"},
+        "algorithm": {"name": one_line(runs[0].algorithm), "info": "harmonium"},
         "attributes": ["evaluations", "raw_y"],
         "scenarios": scenarios,
     }
