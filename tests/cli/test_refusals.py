@@ -190,7 +190,7 @@ def test_bad_input_gets_one_clear_line(words: str, message: str, folder: Path) -
         (TINY.replace('"tiny"', "3"), "study.toml: name is 3; expected a text"),
         (TINY.replace("runs = 2", 'runs = "2"'), "study.toml: problems[0]: runs is '2'; expected"),
         (TINY.replace("runs", "tuns"), "study.toml: problems[0]: unknown key 'tuns'; known: probl"),
-        (TINY.replace("onemax", "trap:order=4"), "problems[0].sizes[0]: trap: length is 10; exp"),
+        (TINY.replace("onemax", "trap:order=4"), "size 10: trap: length is 10; exp"),
         (TINY.replace("onemax", "no.such:thing"), "no.such:thing: there is no module 'no'"),
     ],
 )

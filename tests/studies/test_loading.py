@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from harmonium import BOA, EDA, MODELS, RBM, UMDA, OneMax, Stop
+from harmonium import BOA, EDA, RBM, UMDA, OneMax, Stop
 from harmonium.specs import SpecError, to_json
 from harmonium.studies.plans import Bisect, Grid, Runs, Walk
 from harmonium.studies.study import Study, load_study, parse_study
 from tests.modules import write_module
-from tests.studies.made import OWN_ONEMAX
+from tests.studies.made import KNOWN_NAMES, OWN_ONEMAX
 
 TOP = 'name = "s"\nmodels = ["umda"]\n'
 ONEMAX = '[[problems]]\nproblem = "onemax"\nsizes = [20]\n'
@@ -68,7 +68,6 @@ def test_every_study_that_comes_with_harmonium_is_one() -> None:
 
 
 PROBLEM = "[[problems]]\n"
-KNOWN_MODELS = ", ".join(model.name for model in MODELS)
 BISECT_FIELDS = "start, tolerance, max_population, max_evaluations, max_cpu_seconds, confirm"
 STOP_FIELDS = (
     "max_generations, patience, stagnation, confirmations, max_evaluations, max_calls, "
@@ -101,7 +100,7 @@ WRONG = [
     (top('"umda"'), "models is 'umda'; expected a list of texts and tables"),
     (
         top('["umda", "bao"]'),
-        f"models[1]: unknown model 'bao'; known: {KNOWN_MODELS}, or module:name",
+        f"models[1]: unknown model or algorithm 'bao'; known: {KNOWN_NAMES}, or module:Class",
     ),
     (
         top('["rbm", {model = "umda", name = "rbm"}]'),
@@ -111,31 +110,36 @@ WRONG = [
         TOP + 'algorithms = ["umda"]\n' + ONEMAX,
         "algorithms[0]: a second algorithm named 'umda'; give it a `name`",
     ),
-    (top('[{name = "u"}]'), "models[0]: model is missing"),
+    (top('[{name = "u"}]'), "models[0]: model is missing; give `model` or `algorithm`"),
     (
         top('[{model = "umda", population = 8}]'),
         "models[0]: unknown key 'population'; known: model, name, replacement, tournament, pairing",
     ),
     (
         top('[{model = "umda", tournament = 9}]'),
-        "models[0]: eda: tournament is 9; expected at most half the population",
+        "problem 'onemax': algorithms['umda']: eda: tournament is 9; expected at "
+        "most half the population",
     ),
     (
         'replacement = "best"\n' + TOP + ONEMAX,
         "models[0]: eda: replacement is 'best'; expected one of keep-parents, rtr, rtr-prune, "
         "worst or auto",
     ),
-    (TOP + PROBLEM + "runs = 2", "problems[0]: problem is missing; give `problem` or `file`"),
-    (TOP + ONEMAX + 'file = "x"', "problems[0]: has both `problem` and `file`; leave one out"),
+    (TOP + PROBLEM + "runs = 2", "problems[0]: expected either `problem` or `file`"),
+    (TOP + ONEMAX + 'file = "x"', "problems[0]: expected either `problem` or `file`"),
     (
         TOP + PROBLEM + 'file = "x.cnf"\nsizes = [20]',
-        "problems[0].sizes: the length comes from the file; leave it out",
+        "problem 'file:path=x.cnf': size 20: x.cnf: cannot be read: No such file or directory",
     ),
     (
         TOP + PROBLEM + 'file = "no, such.cnf"',
-        "problems[0].problem: no, such.cnf: cannot be read: No such file or directory",
+        "problem 'file:path=(no, such.cnf)': without sizes: no, such.cnf: cannot be read: No such "
+        "file or directory",
     ),
-    (TOP + ONEMAX + PROBLEM + 'problem = "onemax"', "problems[1]: sizes is missing"),
+    (
+        TOP + ONEMAX + PROBLEM + 'problem = "onemax"',
+        "problem 'onemax': without sizes: onemax: length is missing; write onemax:length=…",
+    ),
     (
         TOP + ONEMAX + "run = 3",
         "problems[0]: unknown key 'run'; known: problem, sizes, runs, instances, algorithms, file, "
@@ -151,43 +155,45 @@ WRONG = [
     ),
     (
         one("trap:order=5", "sizes = [40, 41]"),
-        "problems[0].sizes[1]: trap: length is 41; expected a multiple of order=5",
+        "problem 'trap:order=5': size 41: trap: length is 41; expected a multiple of order=5",
     ),
     (
         one("onemx", "sizes = [20]"),
-        "problems[0].problem: unknown problem 'onemx'; known: onemax, trap, nk, hiff, maxsat, "
+        "problem 'onemx': size 20: unknown problem 'onemx'; known: onemax, trap, nk, hiff, maxsat, "
         "ising, file, ioh, or module:name",
     ),
     (
         one("trap:ordr=5", "sizes = [20]"),
-        "problems[0].problem: trap: unknown field 'ordr'; known: length, order, distance",
+        "problem 'trap:ordr=5': size 20: trap: unknown field 'ordr'; known: length, order, "
+        "distance",
     ),
     (
         one("onemax:length=8", "sizes = [20]"),
-        "problems[0].problem: names a length; list it in `sizes` instead",
+        "problem 'onemax:length=8': names its length; leave that or `sizes` out",
     ),
     (
         one("no_such_module:make", "sizes = [20]"),
-        "problems[0].problem: no_such_module:make: there is no module 'no_such_module'; put it "
+        "problem 'no_such_module:make': size 20: no_such_module:make: there is no module "
+        "'no_such_module'; put it "
         "into the current folder or that of the study file, or install it; write module:function, "
         "without .py",
     ),
     (
         TOP + ONEMAX + "instances = 3",
-        "problems[0].instances: onemax has no instances; leave it out",
+        "problem 'onemax': size 20: onemax: unknown field 'instance'; known: length",
     ),
     (
         one("nk:k=2,instance=1", "sizes = [20]\ninstances = 3"),
-        "problems[0].instances: the problem names an instance already",
+        "problem 'nk:k=2,instance=1': names its instance; leave that or `instances` out",
     ),
     (TOP + ONEMAX + 'runs = "30"', "problems[0]: runs is '30'; expected an integer ≥ 1"),
     (
         TOP + ONEMAX + 'models = ["umda", "rbm"]',
-        "problems[0].models: unknown name 'rbm'; known: umda",
+        "problem 'onemax': unknown algorithm 'rbm'; known: umda",
     ),
     (
         TOP + ONEMAX + "[bisect]\n[grid]\npopulations = [8]",
-        "has both [bisect] and [grid]; expected one of them",
+        "the plan is bisect and grid; expected one of bisect, grid, runs",
     ),
     ("bisect = true\n" + TOP + ONEMAX, "bisect is True; expected a table"),
     (
@@ -206,13 +212,14 @@ WRONG = [
     ),
     (
         top('[{model = "umda", tournament = 8}]', "bisect = {start = 8}"),
-        "problems[0].bisect: eda: tournament is 8; expected at most half the population",
+        "problem 'onemax': algorithms['umda']: eda: tournament is 8; expected at "
+        "most half the population",
     ),
     (
         TOP + "[grid]\npopulations = [8]\n" + ONEMAX + "bisect = {confirm = true}",
-        "problems[0].bisect: the plan of the study is grid; leave it out",
+        "problem 'onemax': its plan is bisect, but that of the study is grid",
     ),
-    ('plan = "grid"\n' + TOP + ONEMAX, "grid: populations is missing"),
+    ('plan = "grid"\n' + TOP + ONEMAX, "grid: populations is missing; write grid:populations=…"),
     (
         TOP + ONEMAX + "[grid]\npopulations = [8, 9]",
         "grid: populations is [8, 9]; expected a list of even integers ≥ 8 and ≤ 100,000,000",
@@ -221,10 +228,10 @@ WRONG = [
         TOP + ONEMAX + "[stop]\ngenerations = 3",
         f"stop: unknown field 'generations'; known: {STOP_FIELDS}",
     ),
-    ('plan = "walk"\n' + TOP + ONEMAX, "plan is 'walk'; expected one of bisect, grid, runs"),
+    ('plan = "walk"\n' + TOP + ONEMAX, "the plan is walk; expected one of bisect, grid, runs"),
     (
         'plan = "runs"\n' + TOP + ONEMAX + "[bisect]\nstart = 8",
-        "plan is 'runs', but there is a table [bisect]; leave one out",
+        "the plan is bisect and runs; expected one of bisect, grid, runs",
     ),
     ("name s\n", "is not TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)"),
 ]
@@ -239,7 +246,9 @@ def test_a_wrong_study_says_in_one_line_what_is_wrong_and_where(text: str, messa
 
 def test_a_size_of_a_problem_in_two_tables_is_refused() -> None:
     # Its rows could not be told apart.
-    with pytest.raises(SpecError, match=r"^s\.toml: problems\[1\].*20"):
+    with pytest.raises(
+        SpecError, match=r"^s\.toml: problem 'onemax': its size 20 is there already"
+    ):
         read(TOP + ONEMAX + ONEMAX)
 
 
@@ -276,7 +285,7 @@ def test_a_problem_without_an_optimum_is_measured_on_a_grid_alone(
     text = one(f"{name}:Own", f"sizes = [8, {size}]\n")
     with pytest.raises(SpecError) as caught:
         parse_study(text, "s.toml", tmp_path)
-    assert str(caught.value).startswith("s.toml: problems[0].sizes[1]: ")
+    assert str(caught.value).startswith(f"s.toml: problem '{name}:Own': size {size}: ")
     assert reason in str(caught.value)
     if size == 9:
         grid = text + "[grid]\npopulations = [16]"

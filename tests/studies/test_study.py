@@ -174,7 +174,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "something else": (
         {"algorithms": [3]},
-        "algorithms[0]: is 3; expected an algorithm, such as EDA('rbm'), or a text",
+        "algorithms[0]: it is 3; expected an algorithm, such as EDA('rbm'), or a text",
     ),
     "an unknown model": (
         {"algorithms": {"mine": "bao"}},
@@ -187,25 +187,26 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a tournament too large": (
         {"algorithms": {"mine": EDA(UMDA(), tournament=9)}},
-        "algorithms['mine']: eda: tournament is 9; expected at most half the population",
+        "problem 'onemax': algorithms['mine']: eda: tournament is 9; expected at "
+        "most half the population",
     ),
     "another plan": ({"plan": "runs"}, "plan is 'runs'; expected a Bisect, Grid or Runs"),
     "a seed": ({"seed": -1}, f"seed is -1; expected an integer ≥ 0 and ≤ {2**62:,}"),
     "a size": (
         {"families": [ONEMAX, Family("trap:order=5", sizes=[40, 41])]},
-        "families[1].sizes[1]: trap: length is 41; expected a multiple of order=5",
+        "problem 'trap:order=5': size 41: trap: length is 41; expected a multiple of order=5",
     ),
     "a size twice": (
         {"families": [ONEMAX, Family("onemax", sizes=[30, 20])]},
-        "families[1].sizes: onemax has size 20 already",
+        "problem 'onemax': its size 20 is there already",
     ),
     "a name": (
         {"families": [replace(ONEMAX, algorithms=["rbm"])]},
-        "families[0].algorithms: unknown name 'rbm'; known: umda",
+        "problem 'onemax': unknown algorithm 'rbm'; known: umda",
     ),
     "a plan of another kind": (
         {"families": [replace(ONEMAX, plan=Runs())]},
-        "families[0].plan: is runs, but the study's plan is bisect",
+        "problem 'onemax': its plan is runs, but that of the study is bisect",
     ),
 }
 
@@ -221,16 +222,16 @@ def test_a_wrong_study_says_in_one_line_what_is_wrong_and_where(name: str) -> No
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"problem": ""}, "family '': problem is ''; expected a text such as 'trap:order=5'"),
-        ({"sizes": []}, "family 'onemax': sizes is []; expected a list of integers ≥ 1, all "),
-        ({"sizes": [0]}, "family 'onemax': sizes is [0]; expected a list of integers ≥ 1, all "),
-        ({"sizes": [5, 5]}, "family 'onemax': sizes is [5, 5]; expected a list of integers ≥ 1"),
-        ({"sizes": 5}, "family 'onemax': sizes is 5; expected a list of integers ≥ 1"),
-        ({"runs": 0}, "family 'onemax': runs is 0; expected an integer ≥ 1"),
-        ({"runs": True}, "family 'onemax': runs is True; expected an integer ≥ 1"),
-        ({"instances": 0}, "family 'onemax': instances is 0; expected an integer ≥ 1"),
-        ({"algorithms": "rbm"}, "family 'onemax': algorithms is 'rbm'; expected a list of names"),
-        ({"plan": "runs"}, "family 'onemax': plan is 'runs'; expected a Bisect, Grid or Runs"),
+        ({"problem": ""}, "problem '': problem is ''; expected a text such as 'trap:order=5'"),
+        ({"sizes": []}, "problem 'onemax': sizes is []; expected a list of integers ≥ 1, all "),
+        ({"sizes": [0]}, "problem 'onemax': sizes is [0]; expected a list of integers ≥ 1, all "),
+        ({"sizes": [5, 5]}, "problem 'onemax': sizes is [5, 5]; expected a list of integers ≥ 1"),
+        ({"sizes": 5}, "problem 'onemax': sizes is 5; expected a list of integers ≥ 1"),
+        ({"runs": 0}, "problem 'onemax': runs is 0; expected an integer ≥ 1"),
+        ({"runs": True}, "problem 'onemax': runs is True; expected an integer ≥ 1"),
+        ({"instances": 0}, "problem 'onemax': instances is 0; expected an integer ≥ 1"),
+        ({"algorithms": "rbm"}, "problem 'onemax': algorithms is 'rbm'; expected a list of names"),
+        ({"plan": "runs"}, "problem 'onemax': plan is 'runs'; expected a Bisect, Grid or Runs"),
     ],
     ids=str,
 )
@@ -248,7 +249,8 @@ def test_an_algorithm_without_a_population_has_only_runs(plan: Any, tmp_path: Pa
     with pytest.raises(SpecError) as caught:
         make(algorithms={"ea": f"{name}:OnePlusOne"}, plan=plan, folder=tmp_path)
     assert str(caught.value) == (
-        f"algorithms['ea']: {name}:OnePlusOne has no population size to choose; expected an "
+        f"problem 'onemax': algorithms['ea']: {name}:OnePlusOne has no population size to "
+        "choose; expected an "
         "algorithm with one, such as eda, or the plan `runs`"
     )
     (case,) = make(algorithms={"ea": f"{name}:OnePlusOne"}, plan=Runs(), folder=tmp_path).cases
@@ -274,7 +276,9 @@ def test_a_plan_sets_the_field_population_and_an_algorithm_that_sets_another_is_
             expected = parse_algorithm(f"{good}:OnePlusOne").with_population(population)
             assert {trial.algorithm for trial in case.trials(population)} == {to_json(expected)}
     bad = write_module(tmp_path, code.replace("BODY", "rate=2"))
-    with pytest.raises(SpecError, match=r"^algorithms\['ea'\]: with_population\(16\) returned "):
+    with pytest.raises(
+        SpecError, match=r"^problem 'onemax': algorithms\['ea'\]: with_population\(16\) returned "
+    ):
         make(algorithms={"ea": f"{bad}:OnePlusOne"}, folder=tmp_path)
 
 
@@ -316,5 +320,5 @@ def test_a_text_may_be_a_model_or_an_algorithm(tmp_path: Path) -> None:
 
 def test_a_study_that_nobody_could_run_is_refused() -> None:
     family = Family("nk:k=2", sizes=range(10, 110), runs=1000, instances=101)
-    with pytest.raises(SpecError, match=r"^the study has 10,100,000 trials at least; expected at "):
+    with pytest.raises(SpecError, match=r"^the study has 10,100,000 runs of each algorithm; "):
         make(families=[family])
