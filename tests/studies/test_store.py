@@ -225,7 +225,7 @@ WRONG = {
     "update harmonium",
     make_older: f"written by an older harmonium (schema 3; this one reads {SCHEMA}); run the study "
     "again with a new store",
-    Path.mkdir: "is a folder; expected the file of a store",
+    Path.mkdir: "is not a regular file; expected the file of a store",
 }
 
 

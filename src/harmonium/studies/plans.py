@@ -7,7 +7,7 @@ nothing of workers or files. A study resumes by walking its plans against the st
 import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Annotated, Any, ClassVar
 
@@ -290,8 +290,10 @@ Plan = Bisect | Grid | Runs
 PLANS: dict[str, type[Plan]] = {plan.name: plan for plan in (Bisect, Grid, Runs)}
 
 
-def read_plan(plain: Mapping[str, Any]) -> Plan:
-    """Make a plan again from what `to_dict` returned."""
+@lru_cache
+def read_plan(text: str) -> Plan:
+    """Make a plan again from the JSON of what `to_dict` returned."""
+    plain = msgspec.json.decode(text)
     return from_dict(PLANS[plain["name"]], plain)
 
 
