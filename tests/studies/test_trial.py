@@ -17,7 +17,6 @@ from harmonium.specs import SpecError, importable
 from harmonium.studies import trial as module
 from harmonium.studies.learning import Learned
 from harmonium.studies.trial import (
-    MAX_ERROR_CHARACTERS,
     Record,
     Trial,
     execute,
@@ -200,12 +199,6 @@ def test_what_a_problem_raises_is_part_of_the_record(call: str, last: str, tmp_p
     assert (record.status, record.result, record.trace) == ("failed", {}, {})
     assert record.error.startswith("Traceback (most recent call last):\n")
     assert record.error.endswith(f"{last}\n")
-
-
-def test_a_long_error_is_cut_in_the_middle(tmp_path: Path) -> None:
-    error = run_own("raise ValueError('x' * 1_000_000)", tmp_path).error
-    assert len(error) < MAX_ERROR_CHARACTERS + 100
-    assert "characters are left out" in error
 
 
 def test_an_interrupt_is_not_part_of_the_record(tmp_path: Path) -> None:

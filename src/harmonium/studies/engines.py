@@ -13,7 +13,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal, NamedTuple, get_args
@@ -87,15 +87,13 @@ def check_engine(name: str, workers: int | None, scheduler: str | None) -> None:
 def open_engine(name: str, workers: int | None, scheduler: str | None) -> Iterator[Engine]:
     """Start an engine and end it with the block; running trials are abandoned."""
     check_engine(name, workers, scheduler)
-    if name == "dask":
-        with _open_dask(workers or count_cores(), scheduler) as engine:
-            yield engine
-        return
-    opened = Serial() if name == "serial" else Processes(workers or count_cores())
-    try:
+    with ExitStack() as stack:
+        if name == "dask":
+            opened: Engine = stack.enter_context(_open_dask(workers or count_cores(), scheduler))
+        else:
+            opened = Serial() if name == "serial" else Processes(workers or count_cores())
+            stack.callback(opened.stop)
         yield opened
-    finally:
-        opened.stop()
 
 
 def count_cores() -> int:
@@ -139,8 +137,9 @@ class Processes(Engine):
                 self._workers.append(_Worker())
         except OSError as error:  # too many processes or files
             self.stop()
-            words = f"{workers} workers cannot be started: {error.strerror}; use fewer"
-            raise SpecError(words) from error
+            raise SpecError(
+                f"{workers} workers cannot be started: {error.strerror}; use fewer"
+            ) from error
 
     def slots(self) -> int:
         return len(self._workers)
@@ -149,16 +148,12 @@ class Processes(Engine):
         next(worker for worker in self._workers if worker.job is None).begin(job)
 
     def wait(self, seconds: float) -> list[tuple[Job, Answer]]:
-        busy = [worker for worker in self._workers if worker.job is not None]
+        busy = {worker: worker.job for worker in self._workers if worker.job is not None}
         ends = [end for worker in busy for end in (worker.pipe, worker.process.sentinel)]
         ready = set(wait(ends, seconds)) if ends else set()
-        answers: list[tuple[Job, Answer]] = []
-        for worker in busy:
-            if worker.job is not None and ready & {worker.pipe, worker.process.sentinel}:
-                job, answer = worker.job, worker.receive()
-                if answer is not None:
-                    answers.append((job, answer))
-        return answers
+        ended = [worker for worker in busy if ready & {worker.pipe, worker.process.sentinel}]
+        answers = [(busy[worker], worker.receive()) for worker in ended]
+        return [(job, answer) for job, answer in answers if answer is not None]
 
     def stop(self) -> None:
         for worker in self._workers:
