@@ -243,8 +243,8 @@ def no_interrupts() -> Iterator[None]:
 class Dask(Engine):
     """Workers of a Dask cluster."""
 
-    def __init__(self, client: Any, *, local: bool) -> None:
-        self._client, self._local = client, local
+    def __init__(self, client: Any) -> None:
+        self._client = client
         self._executor = client.get_executor(pure=False, retries=0)
         self._jobs: dict[concurrent.futures.Future[bytes], Job] = {}
 
@@ -276,11 +276,13 @@ class Dask(Engine):
         return [(self._jobs.pop(future), _read_future(future)) for future in done]
 
     def stop(self) -> None:
-        """Leave the cluster; kill the workers of one on this machine."""
+        """Leave the cluster; end one on this machine, with its workers if they run trials."""
         self._client.close(timeout=1)
-        for nanny in self._client.cluster.workers.values() if self._local else ():
-            if nanny.pid:
-                os.kill(nanny.pid, signal.SIGKILL)
+        if self._client.cluster is not None:
+            for nanny in self._client.cluster.workers.values() if self._jobs else ():
+                if nanny.pid:
+                    os.kill(nanny.pid, signal.SIGKILL)
+            self._client.cluster.close()
 
 
 def _read_future(future: "concurrent.futures.Future[bytes]") -> Answer:
@@ -298,13 +300,11 @@ def _open_dask(workers: int, scheduler: str | None) -> Iterator[Engine]:
     except ImportError:
         raise SpecError("the engine dask needs Dask; pip install 'harmonium[dask]'") from None
     with dask.config.set({"distributed.admin.log-format": "%(message)s"}):
-        client = _connect(distributed, workers, scheduler)
+        engine = Dask(_connect(distributed, workers, scheduler))
         try:
-            yield Dask(client, local=scheduler is None)
+            yield engine
         finally:
-            client.close()
-            if scheduler is None:
-                client.cluster.close()
+            engine.stop()
 
 
 def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:
