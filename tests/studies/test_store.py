@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -193,50 +194,50 @@ def test_readers_see_what_is_appended_and_may_freeze_it(path: Path) -> None:
             reader.bind({"name": "mine"}, [])
 
 
-def make_text(path: Path) -> None:
-    path.write_text("name = 'study'\n" * 100, encoding="utf-8")
-
-
-def make_foreign(path: Path) -> None:
+def change(path: Path, script: str) -> None:
+    """Run SQL on a file."""
     connection = sqlite3.connect(path)
-    connection.executescript("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1);")
+    connection.executescript(script)
     connection.close()
 
 
 def set_version(path: Path, version: int) -> None:
     fill(path)
-    connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {version}")
-    connection.close()
+    change(path, f"PRAGMA user_version = {version}")
 
 
-def make_newer(path: Path) -> None:
-    set_version(path, SCHEMA + 1)
-
-
-def make_older(path: Path) -> None:
-    set_version(path, 3)
-
-
-WRONG = {
-    make_text: "is not an SQLite file, or a damaged one; name another file",
-    make_foreign: "this SQLite file is not the store of a study",
-    make_newer: f"written by a newer harmonium (schema {SCHEMA + 1}; this one reads {SCHEMA}); "
-    "update harmonium",
-    make_older: f"written by an older harmonium (schema 3; this one reads {SCHEMA}); run the study "
-    "again with a new store",
-    Path.mkdir: "is not a regular file; expected the file of a store",
+WRONG: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "text": (
+        lambda path: path.write_text("name = 'study'\n" * 100, encoding="utf-8"),
+        "is not an SQLite file, or a damaged one; name another file",
+    ),
+    "foreign": (
+        lambda path: change(path, "CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)"),
+        "this SQLite file is not the store of a study",
+    ),
+    "newer": (
+        lambda path: set_version(path, SCHEMA + 1),
+        f"written by a newer harmonium (schema {SCHEMA + 1}; this one reads {SCHEMA}); "
+        "update harmonium",
+    ),
+    "older": (
+        lambda path: set_version(path, 3),
+        f"written by an older harmonium (schema 3; this one reads {SCHEMA}); run the study "
+        "again with a new store",
+    ),
+    "folder": (Path.mkdir, "is not a regular file; expected the file of a store"),
 }
 
 
 @pytest.mark.parametrize("how", [Store.create, Store.open], ids=["create", "open"])
-@pytest.mark.parametrize("make", WRONG, ids=lambda make: make.__name__)
-def test_other_files_are_refused_and_not_changed(path: Path, make: Any, how: Any) -> None:
+@pytest.mark.parametrize("what", WRONG)
+def test_other_files_are_refused_and_not_changed(path: Path, what: str, how: Any) -> None:
+    make, message = WRONG[what]
     make(path)
     before = path.read_bytes() if path.is_file() else None
     with pytest.raises(StoreError) as caught:
         how(path)
-    assert str(caught.value) == f"{path}: {WRONG[make]}"
+    assert str(caught.value) == f"{path}: {message}"
     assert before is None or path.read_bytes() == before
 
 
