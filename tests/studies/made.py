@@ -186,7 +186,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from harmonium import Algorithm, Search, Snapshot
+from harmonium import Algorithm, Search
 
 
 @dataclass(frozen=True)
@@ -213,12 +213,5 @@ class OnePlusOneSearch(Search):
         if fitness[0] >= self.value:
             self.best, self.value = bits[0], fitness[0]
         self.step += 1
-
-    def save(self):
-        return Snapshot({"step": self.step, "value": float(self.value)}, {"best": self.best})
-
-    def load(self, snapshot):
-        self.step, self.value = snapshot.facts["step"], snapshot.facts["value"]
-        self.best = snapshot.arrays["best"]
 """
 """A module with a (1+1) EA: an algorithm without a population and without generations."""
