@@ -12,7 +12,7 @@ from harmonium.specs import SpecError, to_json
 from harmonium.studies.plans import Bisect, Found, Grid, Measured, Runs
 from harmonium.studies.trial import Outcome, Trial
 from tests.studies.made import make_case, make_failure, make_outcome
-from tests.studies.worlds import TWICE, size_of, solved_from, tell
+from tests.studies.worlds import size_of, solved_from, solved_twice, tell
 
 
 def bounds(found: Found) -> tuple[Measured, int, int]:
@@ -93,11 +93,11 @@ def test_a_bisection_that_is_none_is_refused(settings: dict[str, Any], message: 
 
 @pytest.mark.parametrize(("first", "found"), [(16, 60), (200, 224)])
 def test_where_more_is_not_always_better_the_start_decides(first: int, found: int) -> None:
-    assert bounds(tell(Bisect(start=first), TWICE).found)[1] == found
+    assert bounds(tell(Bisect(start=first), solved_twice).found)[1] == found
 
 
 def test_to_confirm_populations_double_until_two_in_a_row_suffice() -> None:
-    story = tell(Bisect(confirm=True), TWICE)
+    story = tell(Bisect(confirm=True), solved_twice)
     assert story.populations == [16, 32, 64, 128, 256, 512, 192, 224, 208]
     assert [len(seen) for seen in story.seen] == [2, 2, 3, 2, 3, 3, 2, 3, 2]
     assert [(attempt.low, attempt.high) for attempt in story.attempts] == [
@@ -153,7 +153,7 @@ def test_whatever_suffices_a_bisection_ends_and_asks_for_no_population_twice(
 def test_what_does_not_suffice_within_the_largest_population_is_not_found(
     plan: Bisect, tried: list[int], unconfirmed: bool
 ) -> None:
-    story = tell(plan, TWICE)
+    story = tell(plan, solved_twice)
     assert story.populations == tried
     assert story.found == Found(None, f"population {plan.max_population}", unconfirmed)
 

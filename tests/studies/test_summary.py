@@ -95,7 +95,7 @@ def mean_alone(row: Row, metric: Metric) -> float:
     """Return the mean of a metric, which has no interval."""
     estimate = row.estimate(metric)
     assert estimate is not None
-    assert not estimate.known
+    assert [estimate.low, estimate.high] == pytest.approx([math.nan] * 2, nan_ok=True)
     return estimate.mean
 
 
