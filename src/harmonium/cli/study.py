@@ -18,7 +18,7 @@ from harmonium.cli.solve import write_logs
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
-from harmonium.studies.driver import Driver, Stopped, drive, read_walks, uncollected
+from harmonium.studies.driver import Driver, Stopped, drive, read_walks
 from harmonium.studies.engines import EngineLost
 from harmonium.studies.store import Store, StoreError, check_output, is_running
 from harmonium.studies.summary import TableName as Table
@@ -193,7 +193,7 @@ def export_study(
     if form == "ioh":
         return _export_logs(store, out)
     write = write_csv if form == "csv" else write_json
-    with uncollected(), open_store(store) as opened, opened.frozen():
+    with open_store(store) as opened, opened.frozen():
         _, walks = read_walks(opened)
         with nullcontext(sys.stdout) if out is None else _create(out) as file:
             write(list_table(what, walks, opened), file)

@@ -1,6 +1,5 @@
 """The driver: follows the plans of a study, submits their trials and stores the records."""
 
-import gc
 import signal
 import threading
 import time
@@ -211,21 +210,8 @@ def bind(study: Study, store: Store) -> str:
 def read_walks(store: Store) -> tuple[About, list[Walk]]:
     """Return the study of a store, and its walks as far as the stored trials allow."""
     about = store.about()
-    with uncollected():
-        outcomes = store.outcomes()
-        walks = [Walk(case, outcomes) for case in store.cases()]
-        for walk in walks:
-            walk.advance()
+    outcomes = store.outcomes()
+    walks = [Walk(case, outcomes) for case in store.cases()]
+    for walk in walks:
+        walk.advance()
     return about, walks
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Disable the garbage collector: it would search all outcomes for cycles in vain."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

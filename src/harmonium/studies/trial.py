@@ -90,8 +90,11 @@ class Record(msgspec.Struct, frozen=True):
     """What the models of the run learned, or why that is not known; none if nobody asked."""
 
 
-class Outcome(msgspec.Struct):
-    """How a trial ended: what plans and summaries need of its record."""
+class Outcome(msgspec.Struct, gc=False):
+    """How a trial ended: what plans and summaries need of its record.
+
+    There may be a million; the garbage collector would search them for cycles in vain.
+    """
 
     solved: bool = False
     evaluations: int = 0
