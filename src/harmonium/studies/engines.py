@@ -16,13 +16,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from harmonium.specs import SpecError
 from harmonium.studies.trial import execute
 
-EngineName = Literal["serial", "processes", "dask"]
-ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+ENGINES = ("serial", "processes", "dask")
 
 _ATTEMPTS = 3
 """How often a trial is started whose worker dies."""
@@ -253,10 +252,8 @@ class Dask(Engine):
         try:
             threads = self._client.nthreads()
         except (OSError, RuntimeError) as error:
-            raise EngineLost(
-                "the Dask scheduler is gone; trials that had ended are stored: run again to "
-                "continue"
-            ) from error
+            reason = "trials that had ended are stored: run again to continue"
+            raise EngineLost(f"the Dask scheduler is gone; {reason}") from error
         for address, count in threads.items():
             if count > 1:
                 raise SpecError(

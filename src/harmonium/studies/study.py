@@ -336,7 +336,6 @@ def _name_algorithms(given: Algorithms) -> dict[str, Algorithm]:
     """Return algorithms by name; texts are parsed, and in a sequence the label is the name."""
     if isinstance(given, str | Algorithm) or not isinstance(given, Iterable):
         raise _type_error("algorithms", given, "a dict or a list of algorithms")
-    pairs: Iterable[tuple[Any, Algorithm | str]]
     pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
     named: dict[str, Algorithm] = {}
     for key, one in pairs:
