@@ -58,16 +58,12 @@ def run_python(code: str, path: Path, expected: int = 0) -> str:
 def test_what_is_appended_is_read_back(path: Path) -> None:
     outcomes = [make_outcome(False, evaluations=7), make_outcome(generations=None), make_failure()]
     trials = [make_trial(seed) for seed in (5, 2**62, 3)]
-    expected = {trial.key: one for trial, one in zip(trials, outcomes, strict=True)}
+    pairs = list(zip(trials, outcomes, strict=True))
     with Store.create(path) as store:
-        returned = [
-            store.append(trial, make_record(one))
-            for trial, one in zip(trials, outcomes, strict=True)
-        ]
-        assert returned == outcomes
+        assert [store.append(trial, make_record(one)) for trial, one in pairs] == outcomes
     with Store.open(path) as store:
         assert len(store) == 3
-        assert store.outcomes() == expected
+        assert store.outcomes() == {trial.key: one for trial, one in pairs}
         stored = list(store.records())
         assert [(one.key, one.frame, one.seed) for one in stored] == [
             (trial.key, trial.frame, trial.seed) for trial in trials
@@ -98,11 +94,11 @@ def test_a_store_keeps_its_study_and_cases(path: Path) -> None:
 
 
 def test_what_models_learned_is_kept(path: Path) -> None:
+    reason = "each bit counts alone"
     with Store.create(path) as store:
-        store.append(make_trial(1), make_record(learned="each bit counts alone"))
-        store.append(make_trial(2), make_record())
-        assert store.learned(make_trial(1).key) == "each bit counts alone"
-        assert store.learned(make_trial(2).key) is None
+        for seed, learned in ((1, reason), (2, None)):
+            store.append(make_trial(seed), make_record(learned=learned))
+            assert store.learned(make_trial(seed).key) == learned
 
 
 def test_a_trial_that_failed_is_replaced_and_one_that_is_done_never(path: Path) -> None:
