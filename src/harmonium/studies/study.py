@@ -602,10 +602,10 @@ def _make_family(table: dict[str, Any], top: Mapping[str, Any]) -> Family:
     own = table.pop("bisect", None)
     plan = None if own is None else make(Bisect, {**top.get("bisect", {}), **own})
     names = (*table.pop("models", ()), *table.pop("algorithms", ()))
-    file, form = table.pop("file", None), table.pop("as", None)
+    file, form = table.pop("file", None), table.pop("as", "auto")
     if (file is None) == ("problem" not in table):
         raise SpecError("expected either `problem` or `file`")
     if file is not None:
-        given = {"path": file} if form is None else {"path": file, "format": form}
+        given = {"path": file} if form == "auto" else {"path": file, "format": form}
         table["problem"] = format_spec(FileProblem.name, given)
     return Family(**table, algorithms=names or None, plan=plan)
