@@ -174,7 +174,7 @@ def test_bad_input_gets_one_clear_line(words: str, message: str, folder: Path) -
     [
         ("name =", "study.toml: is not TOML: "),
         (TINY.replace("runs = 2", 'runs = "2"'), "study.toml: problems[0]: runs is '2'; expected"),
-        (TINY.replace("onemax", "trap:order=4"), "problems[0].sizes[0]: trap: length is 10; exp"),
+        (TINY.replace("onemax", "trap:order=4"), "size 10: trap: length is 10; exp"),
     ],
 )
 def test_a_bad_study_file_gets_one_clear_line(text: str, message: str, tmp_path: Path) -> None:

@@ -67,13 +67,8 @@ def make_outcome(
     memory: int = 1000,
 ) -> Outcome:
     """Return how a run ended; of its CPU time fitness took 40 %, then 30, 20 and 10 %."""
-    seconds = {
-        "total": cpu,
-        "fitness": 0.4 * cpu,
-        "selection": 0.3 * cpu,
-        "building": 0.2 * cpu,
-        "sampling": 0.1 * cpu,
-    }
+    shares = {"total": 1, "fitness": 0.4, "selection": 0.3, "building": 0.2, "sampling": 0.1}
+    seconds = {phase: share * cpu for phase, share in shares.items()}
     return Outcome(solved, evaluations, unique, generations, seconds, "done", "", memory, 2.0)
 
 
@@ -99,10 +94,11 @@ def make_record(outcome: Outcome | None = None, **changes: Any) -> Record:
         "cpu_seconds": dict(outcome.cpu_seconds),
         "seconds": 1.5,
     }
+    done = outcome.status == "done"
     fields: dict[str, Any] = {
         "status": outcome.status,
-        "result": result if outcome.status == "done" else {},
-        "trace": make_trace(),
+        "result": result if done else {},
+        "trace": make_trace() if done else {},
         "error": outcome.error,
         "environment": ENVIRONMENT,
         "host": "here",
@@ -110,8 +106,6 @@ def make_record(outcome: Outcome | None = None, **changes: Any) -> Record:
         "wall_seconds": outcome.wall_seconds,
         "peak_memory": outcome.peak_memory,
     }
-    if outcome.status == "failed":
-        fields["trace"] = {}
     return Record(**fields | changes)
 
 
@@ -186,7 +180,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from harmonium import Algorithm, Search, Snapshot
+from harmonium import Algorithm, Search
 
 
 @dataclass(frozen=True)
@@ -213,12 +207,5 @@ class OnePlusOneSearch(Search):
         if fitness[0] >= self.value:
             self.best, self.value = bits[0], fitness[0]
         self.step += 1
-
-    def save(self):
-        return Snapshot({"step": self.step, "value": float(self.value)}, {"best": self.best})
-
-    def load(self, snapshot):
-        self.step, self.value = snapshot.facts["step"], snapshot.facts["value"]
-        self.best = snapshot.arrays["best"]
 """
 """A module with a (1+1) EA: an algorithm without a population and without generations."""

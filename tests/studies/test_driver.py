@@ -81,18 +81,20 @@ def test_two_workers_give_the_tables_of_one_process(
     assert without_times(read_study(tmp_path / "s.db").rows) == serial
 
 
-class Interrupted(Serial):
-    """Interrupts the driver after some jobs."""
+class Faulty(Serial):
+    """Interrupts the driver at a job, loses every second one, or is gone at all of them."""
 
-    def __init__(self, left: int) -> None:
+    def __init__(self, fault: str, at: int = 0) -> None:
         super().__init__()
-        self.left = left
+        self.fault, self.at, self.count = fault, at, 0
 
     def wait(self, seconds: float) -> list[tuple[Job, Answer]]:
-        self.left -= 1
-        if self.left == 0:
+        self.count += 1
+        if self.fault == "interrupted" and self.count == self.at:
             os.kill(os.getpid(), signal.SIGINT)
-        return super().wait(seconds)
+        lost = self.fault == "losing" and self.count % 2
+        error = EngineLost("gone") if self.fault == "gone" else CancelledError() if lost else None
+        return [(job, error or answer) for job, answer in super().wait(seconds)]
 
 
 def test_an_interrupted_study_continues_without_running_anything_again(
@@ -104,25 +106,10 @@ def test_an_interrupted_study_continues_without_running_anything_again(
             driver = Driver(study, store)
             assert driver.reused == total
             with pytest.raises(Stopped):
-                driver.run(Interrupted(left))
+                driver.run(Faulty("interrupted", left))
             assert driver.ran == left
             total += left
-    result = study.run(tmp_path / "s.db", "serial")
-    assert without_times(result.rows) == serial
-    assert study.run(tmp_path / "s.db", "serial").rows[0].state == "done"
-
-
-class Losing(Serial):
-    """Loses every second job, as a Dask worker that leaves does."""
-
-    count = 0
-
-    def wait(self, seconds: float) -> list[tuple[Job, Answer]]:
-        answers: list[tuple[Job, Answer]] = []
-        for job, answer in super().wait(seconds):
-            self.count += 1
-            answers.append((job, CancelledError() if self.count % 2 else answer))
-        return answers
+    assert without_times(study.run(tmp_path / "s.db", "serial").rows) == serial
 
 
 def test_a_job_that_was_lost_is_submitted_again(
@@ -130,20 +117,13 @@ def test_a_job_that_was_lost_is_submitted_again(
 ) -> None:
     with Store.create(tmp_path / "s.db") as store:
         driver = Driver(study, store)
-        driver.run(Losing())
+        driver.run(Faulty("losing"))
         assert without_times(summarize(driver.walks)) == serial
-
-
-class Gone(Serial):
-    """Its scheduler ends."""
-
-    def wait(self, seconds: float) -> list[tuple[Job, Answer]]:
-        return [(job, EngineLost("gone")) for job, _ in super().wait(seconds)]
 
 
 def test_an_engine_that_is_gone_ends_the_study(study: Study, tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store, pytest.raises(EngineLost, match="gone"):
-        Driver(study, store).run(Gone())
+        Driver(study, store).run(Faulty("gone"))
 
 
 def carry_out(text: str, folder: Path) -> tuple[list[Row], list[Outcome]]:
@@ -165,31 +145,19 @@ runs = 2
 
 
 @pytest.mark.parametrize(
-    ("optimum", "reason"),
+    ("optimum", "body", "reason"),
     [
-        ("16.0", "ValueError: fitness 18 exceeds the optimum 16, the largest possible fitness; "),
-        ("raising", "RuntimeError: broken"),
+        ("16.0", "pass", "ValueError: fitness 18 exceeds the optimum 16, the largest possible fit"),
+        ("18.0", "raise RuntimeError('broken')", "RuntimeError: broken"),
     ],
+    ids=["wrong optimum", "raises"],
 )
 def test_a_run_that_fails_ends_its_row_and_may_be_retried(
-    optimum: str, reason: str, tmp_path: Path
+    optimum: str, body: str, reason: str, tmp_path: Path
 ) -> None:
-    code = """
-class Own:
-    optimum = OPTIMUM
-
-    def __init__(self, length):
-        self.length = length
-
-    def __call__(self, bits):
-        BODY
-        return 3 * bits.sum(axis=1)
-"""
-    raising = optimum == "raising"
-    body = "raise RuntimeError('broken')" if raising else "pass"
-    code = code.replace("BODY", body).replace("OPTIMUM", "18.0" if raising else optimum)
-    name = write_module(tmp_path, code)
-    text = OWN.replace("MODULE", name)
+    code = OWN_ONEMAX.replace("optimum = None", f"optimum = {optimum}")
+    code = code.replace("return bits", f"{body}\n        return 3 * bits")
+    text = OWN.replace("MODULE", write_module(tmp_path, code))
     (row,), outcomes = carry_out(text, tmp_path)
     assert row.state == "failed"
     assert row.reason.startswith(reason)
@@ -252,7 +220,9 @@ def one() -> Iterator[Processes]:
     opened.stop()
 
 
-def finish(engine: Engine) -> Answer:
+def finish(engine: Engine, spec: str, folder: Path | None = None) -> Answer:
+    """Return the answer of an engine to a job."""
+    engine.submit(Job(spec, None if folder is None else str(folder)))
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for _, answer in engine.wait(0.2):
@@ -260,24 +230,22 @@ def finish(engine: Engine) -> Answer:
     pytest.fail("waited in vain")
 
 
+def find_spec(body: str, folder: Path) -> str:
+    """Return the first trial of a problem that does this when it is called."""
+    name = write_module(folder, OWN_ONEMAX.replace("return bits", f"{body}\n        return bits"))
+    text = OWN.replace("MODULE", name) + "[grid]\npopulations = [8]\n"
+    (case,) = parse_study(f"{text}[stop]\nmax_generations = 1\n", "s.toml", folder).cases
+    return case.trials(8)[0].spec
+
+
 DEADLY = """
-import os
-from pathlib import Path
-
-class Own:
-    optimum = None
-
-    def __init__(self, length, times):
-        self.length, self.times = length, times
-
-    def __call__(self, bits):
+        import os
+        from pathlib import Path
         diary = Path(__file__).with_suffix(".diary")
         with diary.open("a") as file:
             file.write("x")
-        if diary.stat().st_size <= self.times:
-            os._exit(9)
-        return bits.sum(axis=1)
-"""
+        if diary.stat().st_size <= TIMES:
+            os._exit(9)"""
 
 
 @pytest.mark.slow
@@ -285,19 +253,15 @@ class Own:
 def test_a_trial_whose_worker_dies_is_run_again(
     one: Processes, times: int, message: str, tmp_path: Path
 ) -> None:
-    name = write_module(tmp_path, DEADLY)
-    text = OWN.replace("MODULE:Own", f"{name}:Own:times={times}") + "[grid]\npopulations = [8]\n"
-    (case,) = parse_study(text, "s.toml", tmp_path).cases
-    one.submit(Job(case.trials(8)[0].spec, str(tmp_path)))
-    answer = finish(one)
+    spec = find_spec(DEADLY.replace("TIMES", str(times)), tmp_path)
+    answer = finish(one, spec, tmp_path)
     if message:
         assert isinstance(answer, WorkerDied)
         assert message in str(answer)
     else:
         assert isinstance(answer, bytes)
         assert read_record(answer).status == "done"
-    one.submit(Job(make_trial().spec, None))  # the worker was replaced
-    assert isinstance(finish(one), bytes)
+    assert isinstance(finish(one, make_trial().spec), bytes)  # the worker was replaced
 
 
 @pytest.mark.slow
@@ -337,27 +301,13 @@ def test_a_driver_runs_in_a_thread(study: Study, tmp_path: Path) -> None:
 
 
 FORKING = """
-from multiprocessing import get_context
-
-class Own:
-    optimum = 6.0
-
-    def __init__(self, length):
-        self.length = length
-
-    def __call__(self, bits):
+        from multiprocessing import get_context
         with get_context("spawn").Pool(1) as pool:
-            pool.map(abs, [-1])
-        return bits.sum(axis=1)
-"""
+            pool.map(abs, [-1])"""
 
 
 @pytest.mark.slow
 def test_a_problem_may_use_multiprocessing(one: Processes, tmp_path: Path) -> None:
-    name = write_module(tmp_path, FORKING)
-    text = OWN.replace("MODULE", name) + "[grid]\npopulations = [8]\n[stop]\nmax_generations = 1\n"
-    (case,) = parse_study(text, "s.toml", tmp_path).cases
-    one.submit(Job(case.trials(8)[0].spec, str(tmp_path)))
-    answer = finish(one)
+    answer = finish(one, find_spec(FORKING, tmp_path), tmp_path)
     assert isinstance(answer, bytes)
     assert read_record(answer).status == "done"

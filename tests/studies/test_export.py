@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from harmonium import EDA, NK, PROBLEMS, UMDA, Algorithm, OneMax
-from harmonium.analysis.findings import Row, fit_laws
+from harmonium import EDA, NK, PROBLEMS, UMDA, OneMax
+from harmonium.analysis.findings import Row, State, fit_laws
 from harmonium.analysis.statistics import METRICS
 from harmonium.analysis.tables import list_laws, list_rows
 from harmonium.specs import importable
@@ -42,6 +42,21 @@ def list_all(path: Path, cases: list[Case], *outcomes: Outcome) -> list[dict[str
         return list(list_table("trials", read_walks(store)[1], store))
 
 
+EDA_COLUMNS = {
+    "algorithm": "eda:model=umda,population=16,replacement=keep-parents",
+    "model": "umda",
+    "replacement": "keep-parents",
+    "tournament": 2,
+    "pairing": "any",
+}
+
+
+def check_written(rows: list[dict[str, Any]]) -> None:
+    """Check that rows survive CSV and JSON."""
+    assert_same(to_csv(rows), rows)
+    assert to_json(rows) == rows
+
+
 def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
     case = make_case(Runs(), problem=NK(20, 2, instance=3), instance=3, runs=1, family="nk:k=2")
     (row,) = rows = list_all(tmp_path / "study.db", [case], make_outcome())
@@ -57,11 +72,7 @@ def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
         "seed": 1,
         "status": "done",
         "problem": "nk:instance=3,k=2,length=20,neighbors=random",
-        "algorithm": "eda:model=umda,population=16,replacement=keep-parents",
-        "model": "umda",
-        "replacement": "keep-parents",
-        "tournament": 2,
-        "pairing": "any",
+        **EDA_COLUMNS,
         "solved": True,
         "fun": 20.0,
         "optimum": 20.0,
@@ -85,8 +96,7 @@ def test_a_trial_is_a_flat_row(tmp_path: Path) -> None:
         "version": 4,
         "error": "",
     }
-    assert_same(to_csv(rows), rows)
-    assert to_json(rows) == rows
+    check_written(rows)
 
 
 def test_a_trial_that_failed_has_the_same_columns(tmp_path: Path) -> None:
@@ -95,8 +105,8 @@ def test_a_trial_that_failed_has_the_same_columns(tmp_path: Path) -> None:
     done, failed = rows
     assert list(failed) == list(done)
     assert (failed["status"], failed["error"], failed["row_state"]) == ("failed", AWKWARD, "failed")
-    assert (failed["solved"], failed["evaluations"], failed["cpu_total"]) == (None, None, None)
-    assert not failed["counted"]
+    empty = ("solved", "evaluations", "cpu_total")
+    assert ([failed[column] for column in empty], failed["counted"]) == ([None] * 3, False)
     assert_same(to_csv(rows), rows)
 
 
@@ -136,11 +146,7 @@ def test_a_row_is_flat_with_means_beside_their_intervals() -> None:
         "family": "own,problem:“x”",
         "size": 20,
         "name": "umda",
-        "algorithm": "eda:model=umda,population=16,replacement=keep-parents",
-        "model": "umda",
-        "replacement": "keep-parents",
-        "tournament": 2,
-        "pairing": "any",
+        **EDA_COLUMNS,
         "plan": "bisect",
         "state": "done",
         "reason": "",
@@ -168,11 +174,9 @@ def test_a_row_is_flat_with_means_beside_their_intervals() -> None:
 
 def test_a_law_is_a_flat_row_and_survives() -> None:
     row = make_rows()[0]
-    unfinished, missed = (
-        replace(row, size=50, state="running"),
-        replace(row, size=60, state="failed"),
-    )
-    laws = fit_laws([row, replace(row, size=30), replace(row, size=40), unfinished, missed])
+    states: dict[int, State] = {50: "running", 60: "failed"}
+    others = [replace(row, size=size, state=states.get(size, "done")) for size in (30, 40, 50, 60)]
+    laws = fit_laws([row, *others])
     rows = list(list_laws(laws))
     assert rows[0] == {
         "family": "own,problem:“x”",
@@ -186,8 +190,7 @@ def test_a_law_is_a_flat_row_and_survives() -> None:
         "exponent_high": laws[0].exponent.high,
         "paper_exponent": None,
     }
-    assert_same(to_csv(rows), rows)
-    assert to_json(rows) == rows
+    check_written(rows)
     few = [
         replace(law, exponent=replace(law.exponent, low=math.nan, high=math.nan)) for law in laws
     ]
@@ -198,30 +201,19 @@ def test_a_case_has_its_population_and_bounds() -> None:
     good, bad = make_outcome(evaluations=50, cpu=2.0), make_outcome(False)
     plan = Bisect(start=8, tolerance=0.3, max_population=16)
     case = make_case(plan, problem=NK(10, 2, instance=4), instance=4, runs=2, family="nk:k=2")
-    rows = list(
-        list_cases(
-            [
-                walk(case, {8: [bad], 16: [good, good], 12: [good, good]}),
-                walk(case, {8: [bad], 16: [good, good]}),
-                walk(case, {8: [bad]}),
-                walk(case, {8: [good, bad], 16: [bad]}),
-                walk(case, {8: [good, good]}),
-                walk(case, {}),
-                walk(case, {8: [bad], 16: [make_failure()]}),
-                walk(make_case(Grid([20]), runs=2), {20: [good, bad]}),
-            ]
-        )
-    )
-    bounds = [(row["population"], row["population_low"], row["population_high"]) for row in rows]
-    assert [row["state"] for row in rows] == [
-        *("unfinished", "unfinished", "unfinished", "not solved", "done", "waiting"),
-        *("failed", "done"),
-    ]
-    assert bounds[0] == (None, 8, 12)
-    assert bounds[1:] == [
-        *((None, 8, 16), (None, 8, None), (None, 16, None), (8, None, 8)),
-        *((None, None, None), (None, 8, None), (20, None, None)),
-    ]
+    walks = {
+        walk(case, {8: [bad], 16: [good, good], 12: [good, good]}): ("unfinished", None, 8, 12),
+        walk(case, {8: [bad], 16: [good, good]}): ("unfinished", None, 8, 16),
+        walk(case, {8: [bad]}): ("unfinished", None, 8, None),
+        walk(case, {8: [good, bad], 16: [bad]}): ("not solved", None, 16, None),
+        walk(case, {8: [good, good]}): ("done", 8, None, 8),
+        walk(case, {}): ("waiting", None, None, None),
+        walk(case, {8: [bad], 16: [make_failure()]}): ("failed", None, 8, None),
+        walk(make_case(Grid([20]), runs=2), {20: [good, bad]}): ("done", 20, None, None),
+    }
+    rows = list(list_cases([*walks]))
+    columns = ("state", "population", "population_low", "population_high")
+    assert [tuple(row[column] for column in columns) for row in rows] == [*walks.values()]
     done = rows[4]
     assert {name: done[name] for name in list(done)[:14]} == {
         "family": "nk:k=2",
@@ -229,11 +221,7 @@ def test_a_case_has_its_population_and_bounds() -> None:
         "instance": 4,
         "name": "umda",
         "problem": "nk:instance=4,k=2,length=10,neighbors=random",
-        "algorithm": "eda:model=umda,population=16,replacement=keep-parents",
-        "model": "umda",
-        "replacement": "keep-parents",
-        "tournament": 2,
-        "pairing": "any",
+        **EDA_COLUMNS,
         "plan": "bisect",
         "state": "done",
         "row_state": "failed",  # as the instances before and after it
@@ -244,8 +232,7 @@ def test_a_case_has_its_population_and_bounds() -> None:
     assert (rows[3]["evaluations"], rows[3]["spent_runs"]) == (None, 3)
     assert rows[3]["reason"] == "not solved within population 16"
     assert {tuple(row) for row in rows} == {tuple(done)}
-    assert_same(to_csv(rows), rows)
-    assert to_json(rows) == rows
+    check_written(rows)
 
 
 def test_an_algorithm_without_a_population_has_empty_columns(tmp_path: Path) -> None:
@@ -262,20 +249,15 @@ def test_an_algorithm_without_a_population_has_empty_columns(tmp_path: Path) -> 
     assert (row["plan"], row["state"], row["generations"]) == ("runs", "done", None)
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "population"),
-    [(EDA(UMDA()), None), (EDA(UMDA(), population=50), 50)],
-    ids=["auto", "fixed"],
-)
+@pytest.mark.parametrize("population", [None, 50])
 def test_rows_of_runs_have_the_population_that_is_set(
-    algorithm: Algorithm, population: int | None, tmp_path: Path
+    population: int | None, tmp_path: Path
 ) -> None:
-    case = make_case(Runs(), algorithm=algorithm, runs=2)
+    case = make_case(Runs(), algorithm=EDA(UMDA(), population=population or "auto"), runs=2)
     walks = [walk(case, {None: [make_outcome(), make_outcome(False, evaluations=300)]})]
-    (row,) = list_rows(summarize(walks))
-    (plain,) = list_cases(walks)
+    (row,), (plain,) = list_rows(summarize(walks)), list_cases(walks)
     (trial,) = list_all(tmp_path / "study.db", [case], make_outcome())
     assert row["population"] == plain["population"] == trial["population"] == population
-    assert (row["success_rate"], row["expected_evaluations"]) == (0.5, 400)
-    assert (plain["success_rate"], plain["expected_evaluations"]) == (0.5, 400)
-    assert (row["population_low"], plain["population_low"]) == (None, None)
+    for one in (row, plain):
+        assert (one["success_rate"], one["expected_evaluations"]) == (0.5, 400)
+        assert one["population_low"] is None

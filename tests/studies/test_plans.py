@@ -12,7 +12,7 @@ from harmonium.specs import SpecError, to_json
 from harmonium.studies.plans import Bisect, Found, Grid, Measured, Runs
 from harmonium.studies.trial import Outcome, Trial
 from tests.studies.made import make_case, make_failure, make_outcome
-from tests.studies.worlds import TWICE, size_of, solved_from, tell
+from tests.studies.worlds import size_of, solved_from, solved_twice, tell
 
 
 def bounds(found: Found) -> tuple[Measured, int, int]:
@@ -56,8 +56,7 @@ def test_a_population_is_given_up_at_its_first_run_that_is_not_solved() -> None:
 
 @pytest.mark.parametrize(("tournament", "smallest"), [(2, 8), (4, 8), (5, 10), (8, 16)], ids=str)
 def test_no_population_is_smaller_than_the_smallest(tournament: int, smallest: int) -> None:
-    eda = EDA(UMDA(), population=64, tournament=tournament)
-    plan = Bisect(start=64, tolerance=1e-6)
+    plan, eda = Bisect(start=64, tolerance=1e-6), EDA(UMDA(), population=64, tournament=tournament)
     story = tell(plan, solved_from(0), make_case(plan, algorithm=eda))
     assert min(story.populations) == smallest
     measured, *found = bounds(story.found)
@@ -94,11 +93,11 @@ def test_a_bisection_that_is_none_is_refused(settings: dict[str, Any], message: 
 
 @pytest.mark.parametrize(("first", "found"), [(16, 60), (200, 224)])
 def test_where_more_is_not_always_better_the_start_decides(first: int, found: int) -> None:
-    assert bounds(tell(Bisect(start=first), TWICE).found)[1] == found
+    assert bounds(tell(Bisect(start=first), solved_twice).found)[1] == found
 
 
 def test_to_confirm_populations_double_until_two_in_a_row_suffice() -> None:
-    story = tell(Bisect(confirm=True), TWICE)
+    story = tell(Bisect(confirm=True), solved_twice)
     assert story.populations == [16, 32, 64, 128, 256, 512, 192, 224, 208]
     assert [len(seen) for seen in story.seen] == [2, 2, 3, 2, 3, 3, 2, 3, 2]
     assert [(attempt.low, attempt.high) for attempt in story.attempts] == [
@@ -138,31 +137,25 @@ def test_whatever_suffices_a_bisection_ends_and_asks_for_no_population_twice(
 
 
 @pytest.mark.parametrize(
-    ("bound", "tried", "unconfirmed"),
+    ("plan", "tried", "unconfirmed"),
     [
-        (100, [16, 32, 64], True),
-        (126, [16, 32, 64], True),
-        (128, [16, 32, 64, 128], False),
-        (256, [16, 32, 64, 128, 256], True),
-        (510, [16, 32, 64, 128, 256], True),
+        (Bisect(max_population=100, confirm=True), [16, 32, 64], True),
+        (Bisect(max_population=126, confirm=True), [16, 32, 64], True),
+        (Bisect(max_population=128, confirm=True), [16, 32, 64, 128], False),
+        (Bisect(max_population=256, confirm=True), [16, 32, 64, 128, 256], True),
+        (Bisect(max_population=510, confirm=True), [16, 32, 64, 128, 256], True),
+        (Bisect(max_population=58), [16, 32, 58], False),
+        (Bisect(start=8, max_population=32), [8, 16, 32], False),
+        (Bisect(max_population=16), [16], False),
     ],
+    ids=str,
 )
-def test_what_cannot_be_confirmed_within_the_largest_population_is_not_found(
-    bound: int, tried: list[int], unconfirmed: bool
+def test_what_does_not_suffice_within_the_largest_population_is_not_found(
+    plan: Bisect, tried: list[int], unconfirmed: bool
 ) -> None:
-    story = tell(Bisect(max_population=bound, confirm=True), TWICE)
+    story = tell(plan, solved_twice)
     assert story.populations == tried
-    assert story.found == Found(None, f"population {bound}", unconfirmed)
-
-
-@pytest.mark.parametrize(
-    ("first", "bound", "tried"),
-    [(16, 64, [16, 32, 64]), (16, 50, [16, 32, 50]), (16, 16, [16])],
-)
-def test_no_population_is_larger_than_its_ceiling(first: int, bound: int, tried: list[int]) -> None:
-    story = tell(Bisect(start=first, max_population=bound), solved_from(bound + 1))
-    assert story.populations == tried
-    assert story.found == Found(None, f"population {bound}")
+    assert story.found == Found(None, f"population {plan.max_population}", unconfirmed)
 
 
 # Runs of 10 evaluations for each of the population. Solved from 100 on, three runs: 160, 320 and
@@ -192,23 +185,19 @@ def test_evaluations_end_a_bisection(
 
 def test_cpu_seconds_end_a_bisection() -> None:
     story = tell(Bisect(max_cpu_seconds=2.5), solved_from(100))
-    assert story.populations == [16, 32, 64]
-    assert story.found == Found(None, "2.5 CPU seconds")
+    assert (story.populations, story.found) == ([16, 32, 64], Found(None, "2.5 CPU seconds"))
 
 
 def test_a_ceiling_reached_with_the_tolerance_is_not_reported() -> None:
     free = tell(Bisect(), solved_from(100))
     spent = sum(outcome.evaluations for seen in free.seen for outcome in seen)
-    story = tell(Bisect(max_evaluations=spent), solved_from(100))
-    assert story.found == free.found
+    assert tell(Bisect(max_evaluations=spent), solved_from(100)).found == free.found
 
 
 @pytest.mark.parametrize("population", [16, 128, 96])
 def test_a_run_that_fails_ends_the_bisection(population: int) -> None:
     def world(trial: Trial) -> Outcome:
-        if size_of(trial) == population:
-            return make_failure()
-        return solved_from(100)(trial)
+        return make_failure() if size_of(trial) == population else solved_from(100)(trial)
 
     story = tell(Bisect(), world)
     assert story.populations[-1] == population
@@ -257,11 +246,9 @@ def test_a_given_population_is_measured_solved_or_not_until_a_run_fails() -> Non
 
 
 def test_runs_measure_the_algorithm_as_it_is_solved_or_not() -> None:
-    def world(trial: Trial) -> Outcome:
-        return make_outcome(trial.seed == 2)
-
     eda = EDA(UMDA())
-    story = tell(Runs(), world, make_case(Runs(), algorithm=eda))
+    case = make_case(Runs(), algorithm=eda)
+    story = tell(Runs(), lambda trial: make_outcome(trial.seed == 2), case)
     (attempt,) = story.attempts
     assert (attempt.population, attempt.low, attempt.high) == (None, None, None)
     assert {trial.algorithm for trial in attempt.trials} == {to_json(eda)}
@@ -273,9 +260,8 @@ def test_runs_measure_the_algorithm_as_it_is_solved_or_not() -> None:
 
 def test_a_grid_has_a_plan_for_each_of_its_populations() -> None:
     grid = Grid([64, 16, 64])
-    assert grid.populations == (64, 16)
-    assert grid.expand() == (Grid([64]), Grid([16]))
     assert grid == Grid((64, 16))
+    assert grid.expand() == (Grid([64]), Grid([16]))
 
 
 @pytest.mark.parametrize("wrong", [[], [8, 9], [6], 8, "16", [16.0], [None]], ids=str)

@@ -1,19 +1,21 @@
-"""Studies run to their results in Python, on every engine."""
+"""Studies run to their results in Python, on every engine: rows, tables and trajectories."""
 
-import importlib
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harmonium import EDA, UMDA, Family, Grid, OneMax, Runs, Study, read_study, run
+from harmonium import EDA, UMDA, Family, Grid, OneMax, Runs, Stop, Study, read_study, run
 from harmonium.specs import SpecError
-from harmonium.studies import Store, load_study
+from harmonium.studies import Store, StudyResult, load_study
 from harmonium.studies.driver import Driver, bind
 from harmonium.studies.store import StoreError
 from harmonium.studies.summary import TABLES
 from tests.modules import write_module
-from tests.studies.made import ONE_PLUS_ONE
+from tests.problems.formats import ASSETS
+from tests.studies.made import ONE_PLUS_ONE, make_record
 
 FAMILY = Family("onemax", sizes=[8, 10], runs=2)
 SMALL = Study("small", [FAMILY], [EDA(UMDA())], plan=Grid([20]))
@@ -95,27 +97,17 @@ def test_every_table_is_a_frame(store: Path, what: Any) -> None:
         assert frame["population"].tolist() == [20] * len(frame)
 
 
-def test_an_unknown_table_is_refused(store: Path) -> None:
+def test_an_unknown_table_and_a_missing_store_are_refused(store: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^what is 'rows'; expected one of trials, traces, cases"):
         read_study(store).to_frame("rows")  # type: ignore[arg-type]
+    with pytest.raises(StoreError, match="there is no such file"):
+        read_study(tmp_path / "none.db")
 
 
 def test_frames_need_pandas(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import_module = importlib.import_module
-
-    def refuse(name: str, *rest: Any) -> Any:
-        if name == "pandas":
-            raise ImportError
-        return import_module(name, *rest)
-
-    monkeypatch.setattr(importlib, "import_module", refuse)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"^to_frame needs pandas; pip install pandas$"):
         read_study(store).to_frame()
-
-
-def test_a_missing_store_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no such file"):
-        read_study(tmp_path / "none.db")
 
 
 def run_ea(engine: str, folder: Path, name: str) -> list[dict[str, Any]]:
@@ -151,7 +143,125 @@ def test_a_custom_algorithm_runs_in_a_study(tmp_path: Path) -> None:
     rows = run_ea("serial", tmp_path, name)
     mine = [row for row in rows if row["algorithm"] == f"{name}:OnePlusOne"]
     assert len(mine) == 4
-    assert {row["generations"] for row in mine} == {None}
-    assert {row["best_found_by"] for row in mine} == {None}
-    result = read_study(tmp_path / "serial.db")
-    assert {law.name for law in result.laws} == {"ea", "umda"}
+    assert {(row["generations"], row["best_found_by"]) for row in mine} == {(None, None)}
+    assert {law.name for law in read_study(tmp_path / "serial.db").laws} == {"ea", "umda"}
+
+
+FILES = """
+name = "files"
+algorithms = ["pyramid"]
+plan = "runs"
+
+[stop]
+max_evaluations = 200
+
+[[problems]]
+file = "a, b.cnf"
+runs = 2
+
+[[problems]]
+file = "G1.txt"
+as = "maxcut"
+runs = 1
+
+[[problems]]
+problem = "file:path=small.knapsack"
+instances = 2
+runs = 1
+"""
+
+
+def test_a_study_of_files_runs_in_workers_and_is_told_apart_by_content(tmp_path: Path) -> None:
+    assets = {"a, b.cnf": "small.cnf", "G1.txt": "small.mc", "small.knapsack": "small.knapsack"}
+    for name, asset in assets.items():
+        shutil.copy(ASSETS / asset, tmp_path / name)
+    (tmp_path / "files.toml").write_text(FILES, "utf-8")
+    study = load_study(tmp_path / "files.toml")
+    assert [(case.family, case.size, case.instance) for case in study.cases] == [
+        ("file:path=(a, b.cnf)", 9, None),
+        ("file:path=G1.txt,format=maxcut", 5, None),
+        ("file:path=small.knapsack", 5, 0),
+        ("file:path=small.knapsack", 4, 1),
+    ]
+    result = study.run(tmp_path / "files.db", "processes", 1)
+    assert [row.state for row in result.rows] == ["done"] * 4
+    keys = [case.trials()[0].key for case in study.cases]
+    (tmp_path / "a, b.cnf").write_text("p cnf 9 1\n1 2 0\n", "utf-8")
+    changed = [case.trials()[0].key for case in load_study(tmp_path / "files.toml").cases]
+    assert [one == other for one, other in zip(keys, changed, strict=True)] == [False, *[True] * 3]
+
+
+def test_a_family_may_have_the_length_of_its_problem() -> None:
+    study = Study("own", [Family("ising:side=4", runs=1)], ["pyramid"], plan=Runs())
+    assert [case.size for case in study.cases] == [16]
+
+
+ENDED = Study(
+    "short",
+    [Family("onemax", sizes=[12], runs=4), Family("nk:k=2", sizes=[10], instances=2, runs=2)],
+    {"umda": EDA("umda", population=20), "boa": EDA("boa", population=20)},
+    plan=Runs(),
+    stop=Stop(max_generations=None, patience=None, max_evaluations=60),
+)
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    return ENDED.run(tmp_path_factory.mktemp("short") / "short.db", engine="serial")
+
+
+def test_a_trajectory_has_the_improvements_of_its_run(ended: StudyResult) -> None:
+    assert len(ended.trajectories) == 2 * (4 + 2 * 2)
+    first = ended.trajectories[0]
+    stop = Stop(max_generations=None, patience=None, max_evaluations=60)
+    direct = run(OneMax(12), EDA("umda", population=20), stop=stop, seed=1)
+    assert (first.family, first.size, first.instance, first.name) == ("onemax", 12, None, "umda")
+    assert (first.seed, first.optimum, first.given) == (1, 12.0, None)
+    assert first.evaluations == direct.evaluations
+    assert list(first.improvements) == list(direct.improvements)
+
+
+def test_expected_evaluations_count_the_whole_last_batch(ended: StudyResult) -> None:
+    row = next(row for row in ended.rows if row.solved)
+    place = (row.family, row.size, row.name)
+    runs = [one for one in ended.trajectories if (one.family, one.size, one.name) == place]
+    assert row.expected_evaluations is not None
+    assert row.expected_evaluations.mean == sum(one.evaluations for one in runs) / row.solved
+    assert 0 < row.solved < row.runs
+
+
+def test_tables_of_performance(ended: StudyResult) -> None:
+    targets, ecdf = ended.to_frame("fixed-target"), ended.to_frame("ecdf")
+    assert len(targets) == 2 * 2 * 50
+    last = targets[(targets.quality == 1) & (targets.family == "onemax")].set_index("name")
+    rows = {row.name: row for row in ended.rows if row.family == "onemax"}
+    for name, row in rows.items():
+        assert last.successes[name] == row.solved
+        assert last.success_rate[name] == row.success_rate
+    assert set(targets[targets.family == "nk:k=2"].target.isna()) == {True}
+    umda = ecdf.query("family == 'onemax' and name == 'umda'")
+    assert umda.proportion.is_monotonic_increasing
+    assert (umda.proportion.iloc[-1] < 1) == (rows["umda"].solved < 4)
+    improvements = ended.to_frame("improvements")
+    assert len(improvements) == sum(len(one.improvements) for one in ended.trajectories)
+
+
+def test_rows_that_are_not_done_have_no_trajectories(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "half.db") as store:
+        for walk in Driver(ENDED, store).walks:
+            # All runs of umda, and of boa on the first instance of NK only.
+            if walk.case.name == "umda" or walk.case.instance == 0:
+                for trial in walk.case.trials():
+                    store.append(trial, make_record())
+    half = read_study(tmp_path / "half.db").trajectories
+    assert {(one.family, one.name) for one in half} == {("onemax", "umda"), ("nk:k=2", "umda")}
+    assert len(half) == 4 + 4
+
+
+def test_of_a_grid_each_population_has_its_runs(tmp_path: Path) -> None:
+    study = Study("grid", [Family("onemax", sizes=[8], runs=2)], ["umda"], plan=Grid([8, 16]))
+    result = study.run(tmp_path / "grid.db", engine="serial")
+    assert [(one.given, one.seed) for one in result.trajectories] == [
+        *[(8, 1), (8, 2), (16, 1), (16, 2)]
+    ]
+    assert set(result.to_frame("fixed-target").population) == {8, 16}

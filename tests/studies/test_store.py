@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,16 +58,12 @@ def run_python(code: str, path: Path, expected: int = 0) -> str:
 def test_what_is_appended_is_read_back(path: Path) -> None:
     outcomes = [make_outcome(False, evaluations=7), make_outcome(generations=None), make_failure()]
     trials = [make_trial(seed) for seed in (5, 2**62, 3)]
-    expected = {trial.key: one for trial, one in zip(trials, outcomes, strict=True)}
+    pairs = list(zip(trials, outcomes, strict=True))
     with Store.create(path) as store:
-        returned = [
-            store.append(trial, make_record(one))
-            for trial, one in zip(trials, outcomes, strict=True)
-        ]
-        assert returned == outcomes
+        assert [store.append(trial, make_record(one)) for trial, one in pairs] == outcomes
     with Store.open(path) as store:
         assert len(store) == 3
-        assert store.outcomes() == expected
+        assert store.outcomes() == {trial.key: one for trial, one in pairs}
         stored = list(store.records())
         assert [(one.key, one.frame, one.seed) for one in stored] == [
             (trial.key, trial.frame, trial.seed) for trial in trials
@@ -97,11 +94,11 @@ def test_a_store_keeps_its_study_and_cases(path: Path) -> None:
 
 
 def test_what_models_learned_is_kept(path: Path) -> None:
+    reason = "each bit counts alone"
     with Store.create(path) as store:
-        store.append(make_trial(1), make_record(learned="each bit counts alone"))
-        store.append(make_trial(2), make_record())
-        assert store.learned(make_trial(1).key) == "each bit counts alone"
-        assert store.learned(make_trial(2).key) is None
+        for seed, learned in ((1, reason), (2, None)):
+            store.append(make_trial(seed), make_record(learned=learned))
+            assert store.learned(make_trial(seed).key) == learned
 
 
 def test_a_trial_that_failed_is_replaced_and_one_that_is_done_never(path: Path) -> None:
@@ -193,50 +190,50 @@ def test_readers_see_what_is_appended_and_may_freeze_it(path: Path) -> None:
             reader.bind({"name": "mine"}, [])
 
 
-def make_text(path: Path) -> None:
-    path.write_text("name = 'study'\n" * 100, encoding="utf-8")
-
-
-def make_foreign(path: Path) -> None:
+def change(path: Path, script: str) -> None:
+    """Run SQL on a file."""
     connection = sqlite3.connect(path)
-    connection.executescript("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1);")
+    connection.executescript(script)
     connection.close()
 
 
 def set_version(path: Path, version: int) -> None:
     fill(path)
-    connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {version}")
-    connection.close()
+    change(path, f"PRAGMA user_version = {version}")
 
 
-def make_newer(path: Path) -> None:
-    set_version(path, SCHEMA + 1)
-
-
-def make_older(path: Path) -> None:
-    set_version(path, 3)
-
-
-WRONG = {
-    make_text: "is not an SQLite file, or a damaged one; name another file",
-    make_foreign: "this SQLite file is not the store of a study",
-    make_newer: f"written by a newer harmonium (schema {SCHEMA + 1}; this one reads {SCHEMA}); "
-    "update harmonium",
-    make_older: f"written by an older harmonium (schema 3; this one reads {SCHEMA}); run the study "
-    "again with a new store",
-    Path.mkdir: "is a folder; expected the file of a store",
+WRONG: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "text": (
+        lambda path: path.write_text("name = 'study'\n" * 100, encoding="utf-8"),
+        "is not an SQLite file, or a damaged one; name another file",
+    ),
+    "foreign": (
+        lambda path: change(path, "CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)"),
+        "this SQLite file is not the store of a study",
+    ),
+    "newer": (
+        lambda path: set_version(path, SCHEMA + 1),
+        f"written by a newer harmonium (schema {SCHEMA + 1}; this one reads {SCHEMA}); "
+        "update harmonium",
+    ),
+    "older": (
+        lambda path: set_version(path, 3),
+        f"written by an older harmonium (schema 3; this one reads {SCHEMA}); run the study "
+        "again with a new store",
+    ),
+    "folder": (Path.mkdir, "is not a regular file; expected the file of a store"),
 }
 
 
 @pytest.mark.parametrize("how", [Store.create, Store.open], ids=["create", "open"])
-@pytest.mark.parametrize("make", WRONG, ids=lambda make: make.__name__)
-def test_other_files_are_refused_and_not_changed(path: Path, make: Any, how: Any) -> None:
+@pytest.mark.parametrize("what", WRONG)
+def test_other_files_are_refused_and_not_changed(path: Path, what: str, how: Any) -> None:
+    make, message = WRONG[what]
     make(path)
     before = path.read_bytes() if path.is_file() else None
     with pytest.raises(StoreError) as caught:
         how(path)
-    assert str(caught.value) == f"{path}: {WRONG[make]}"
+    assert str(caught.value) == f"{path}: {message}"
     assert before is None or path.read_bytes() == before
 
 

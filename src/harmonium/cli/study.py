@@ -18,7 +18,7 @@ from harmonium.cli.solve import write_logs
 from harmonium.cli.terminal import complain, messages, output
 from harmonium.specs import SpecError
 from harmonium.studies import Study, load_study
-from harmonium.studies.driver import Driver, Stopped, drive, read_walks, uncollected
+from harmonium.studies.driver import Driver, Stopped, drive, read_walks
 from harmonium.studies.engines import EngineLost
 from harmonium.studies.store import Store, StoreError, check_output, is_running
 from harmonium.studies.summary import TableName as Table
@@ -180,7 +180,7 @@ def export_study(
     elif form == "ioh":
         raise SpecError("--format ioh writes a folder; choose it with -o")
     write = write_csv if form == "csv" else write_json
-    with uncollected(), Store.open(find_store(store)) as opened, opened.frozen():
+    with Store.open(find_store(store)) as opened, opened.frozen():
         _, walks = read_walks(opened)
         if form == "ioh":
             write_logs(cast("Path", out), read_trajectories(walks, opened))

@@ -1,6 +1,5 @@
 """The driver: follows the plans of a study, submits their trials and stores the records."""
 
-import gc
 import signal
 import threading
 import time
@@ -9,13 +8,12 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from harmonium.specs import SpecError
 from harmonium.studies.engines import Answer, Engine, EngineLost, Job, check_engine, open_engine
-from harmonium.studies.plans import Bisect, Walk
+from harmonium.studies.plans import Bisect, Case, Walk
 from harmonium.studies.store import About, Store
 from harmonium.studies.study import Study
 from harmonium.studies.trial import Record, Trial, read_record
@@ -25,11 +23,6 @@ Watch = Callable[["Driver"], None]
 
 class Stopped(Exception):  # noqa: N818  # an end, not an error
     """The user interrupted a study; trials that had ended are stored."""
-
-
-class _Submitted(NamedTuple):
-    trial: Trial
-    walk: Walk
 
 
 class Driver:
@@ -56,9 +49,9 @@ class Driver:
         """Trials that the store held before."""
         self.walks = [Walk(case, self._outcomes) for case in study.cases]
         self._open = [walk for walk in self.walks if not walk.advance()]
-        self._running: dict[Job, _Submitted] = {}
+        self._running: dict[Job, tuple[Trial, Walk]] = {}
 
-    def run(self, engine: Engine, watch: Watch = lambda driver: None) -> None:
+    def run(self, engine: Engine, watch: "Watch | None" = None) -> None:
         """Run what is missing; raise `Stopped` when interrupted.
 
         At the first Ctrl-C no new trials are started and running ones are finished; at the second
@@ -68,7 +61,8 @@ class Driver:
             while True:
                 if not self.stopping:
                     self._submit(engine)
-                watch(self)
+                if watch is not None:
+                    watch(self)
                 if not self._running and (self.stopping or not self._open):
                     break
                 for job, answer in engine.wait(0.2):
@@ -83,7 +77,7 @@ class Driver:
 
     def count_running(self, walk: Walk) -> int:
         """Return how many trials of a walk are running."""
-        return sum(submitted.walk is walk for submitted in self._running.values())
+        return sum(one is walk for _, one in self._running.values())
 
     def _submit(self, engine: Engine) -> None:
         """Fill the free slots: first one trial for each walk in order, then more of the same.
@@ -92,47 +86,42 @@ class Driver:
         than two runs of one walk.
         """
         self._open = [walk for walk in self._open if not walk.advance()]
-        folder = None if self.study.folder is None else str(self.study.folder)
-        for submitted in self._choose(engine.slots() - len(self._running)):
-            trial = submitted.trial
-            job = Job(trial.spec, folder, learn=trial.seed == submitted.walk.case.seed)
+        for trial, walk in self._choose(engine.slots() - len(self._running)):
+            job = Job(trial.spec, str(self.study.folder), learn=trial.seed == walk.case.seed)
             engine.submit(job)
-            self._running[job] = submitted
+            self._running[job] = trial, walk
 
-    def _choose(self, free: int) -> list[_Submitted]:
-        running = {submitted.trial.key for submitted in self._running.values()}
-        busy = {id(submitted.walk) for submitted in self._running.values()}
-        first: list[_Submitted] = []
-        more: list[_Submitted] = []
+    def _choose(self, free: int) -> list[tuple[Trial, Walk]]:
+        running = {trial.key for trial, _ in self._running.values()}
+        busy = {id(walk) for _, walk in self._running.values()}
+        first: list[tuple[Trial, Walk]] = []
+        more: list[tuple[Trial, Walk]] = []
         for walk in self._open:
             if len(first) >= free:
                 break
             wanted = walk.wanted(free + len(running))
-            left = [trial for trial in wanted if trial.key not in running]
-            chosen = [_Submitted(trial, walk) for trial in left[:free]]
-            running.update(one.trial.key for one in chosen)
-            if id(walk) in busy:
-                more += chosen
-            else:
-                first += chosen[:1]
-                more += chosen[1:]
+            chosen = [(trial, walk) for trial in wanted if trial.key not in running][:free]
+            running.update(trial.key for trial, _ in chosen)
+            count = 0 if id(walk) in busy else 1
+            first += chosen[:count]
+            more += chosen[count:]
         return (first + more)[: max(0, free)]
 
     def _receive(self, job: Job, answer: Answer) -> None:
         """Store the record of a trial; one that was lost is still wanted, and submitted again."""
-        submitted = self._running.pop(job)
+        trial, walk = self._running.pop(job)
         if isinstance(answer, CancelledError):
             return
         if isinstance(answer, SpecError | EngineLost):  # the engine is gone
             raise answer
         if isinstance(answer, bytes):
-            record = _check_optimum(submitted, read_record(answer))
+            record = _check_optimum(walk.case, read_record(answer))
         else:
             record = Record("failed", error=f"{type(answer).__name__}: {answer}")
-        self._outcomes[submitted.trial.key] = self._store.append(submitted.trial, record)
+        self._outcomes[trial.key] = self._store.append(trial, record)
         self.ran += 1
         self.failed += record.status == "failed"
-        submitted.walk.advance()
+        walk.advance()
 
     @contextmanager
     def _interruptible(self, engine: Engine) -> Iterator[None]:
@@ -158,9 +147,8 @@ class Driver:
             signal.signal(signal.SIGINT, before)
 
 
-def _check_optimum(submitted: _Submitted, record: Record) -> Record:
+def _check_optimum(case: Case, record: Record) -> Record:
     """Turn a run of a bisection into a failure if its problem has no known optimum."""
-    case = submitted.walk.case
     bisected = isinstance(case.plan, Bisect)
     if not bisected or record.status == "failed" or record.result["optimum"] is not None:
         return record
@@ -171,10 +159,6 @@ def _check_optimum(submitted: _Submitted, record: Record) -> Record:
     return replace(record, status="failed", result={}, trace={}, error=error)
 
 
-def ignore(driver: Driver) -> None:
-    """Do nothing: the default of `begin` and `watch`."""
-
-
 def drive(
     study: Study,
     path: Path,
@@ -183,8 +167,8 @@ def drive(
     scheduler: str | None = None,
     *,
     retry_failed: bool = False,
-    begin: Watch = ignore,
-    watch: Watch = ignore,
+    begin: Watch | None = None,
+    watch: Watch | None = None,
 ) -> list[Walk]:
     """Run what the store at `path` does not hold yet of a study, as `Study.run`; return its walks.
 
@@ -195,7 +179,8 @@ def drive(
     check_engine(engine, workers, scheduler)
     with Store.create(path) as store:
         driver = Driver(study, store, retry_failed=retry_failed)
-        begin(driver)
+        if begin is not None:
+            begin(driver)
         if not driver.finished:
             with open_engine(engine, workers, scheduler) as opened:
                 driver.run(opened, watch)
@@ -225,22 +210,8 @@ def bind(study: Study, store: Store) -> str:
 def read_walks(store: Store) -> tuple[About, list[Walk]]:
     """Return the study of a store, and its walks as far as the stored trials allow."""
     about = store.about()
-    with uncollected():
-        outcomes = store.outcomes()
-        walks = [Walk(case, outcomes) for case in store.cases()]
-        for walk in walks:
-            walk.advance()
+    outcomes = store.outcomes()
+    walks = [Walk(case, outcomes) for case in store.cases()]
+    for walk in walks:
+        walk.advance()
     return about, walks
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Disable the garbage collector: it would search all outcomes for cycles in vain."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

@@ -13,16 +13,15 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from harmonium.specs import SpecError
 from harmonium.studies.trial import execute
 
-EngineName = Literal["serial", "processes", "dask"]
-ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+ENGINES = ("serial", "processes", "dask")
 
 _ATTEMPTS = 3
 """How often a trial is started whose worker dies."""
@@ -87,15 +86,13 @@ def check_engine(name: str, workers: int | None, scheduler: str | None) -> None:
 def open_engine(name: str, workers: int | None, scheduler: str | None) -> Iterator[Engine]:
     """Start an engine and end it with the block; running trials are abandoned."""
     check_engine(name, workers, scheduler)
-    if name == "dask":
-        with _open_dask(workers or count_cores(), scheduler) as engine:
-            yield engine
-        return
-    opened = Serial() if name == "serial" else Processes(workers or count_cores())
-    try:
+    with ExitStack() as stack:
+        if name == "dask":
+            opened: Engine = stack.enter_context(_open_dask(workers or count_cores(), scheduler))
+        else:
+            opened = Serial() if name == "serial" else Processes(workers or count_cores())
+            stack.callback(opened.stop)
         yield opened
-    finally:
-        opened.stop()
 
 
 def count_cores() -> int:
@@ -139,8 +136,9 @@ class Processes(Engine):
                 self._workers.append(_Worker())
         except OSError as error:  # too many processes or files
             self.stop()
-            words = f"{workers} workers cannot be started: {error.strerror}; use fewer"
-            raise SpecError(words) from error
+            raise SpecError(
+                f"{workers} workers cannot be started: {error.strerror}; use fewer"
+            ) from error
 
     def slots(self) -> int:
         return len(self._workers)
@@ -149,16 +147,12 @@ class Processes(Engine):
         next(worker for worker in self._workers if worker.job is None).begin(job)
 
     def wait(self, seconds: float) -> list[tuple[Job, Answer]]:
-        busy = [worker for worker in self._workers if worker.job is not None]
+        busy = {worker: worker.job for worker in self._workers if worker.job is not None}
         ends = [end for worker in busy for end in (worker.pipe, worker.process.sentinel)]
         ready = set(wait(ends, seconds)) if ends else set()
-        answers: list[tuple[Job, Answer]] = []
-        for worker in busy:
-            if worker.job is not None and ready & {worker.pipe, worker.process.sentinel}:
-                job, answer = worker.job, worker.receive()
-                if answer is not None:
-                    answers.append((job, answer))
-        return answers
+        ended = [worker for worker in busy if ready & {worker.pipe, worker.process.sentinel}]
+        answers = [(busy[worker], worker.receive()) for worker in ended]
+        return [(job, answer) for job, answer in answers if answer is not None]
 
     def stop(self) -> None:
         for worker in self._workers:
@@ -248,8 +242,8 @@ def no_interrupts() -> Iterator[None]:
 class Dask(Engine):
     """Workers of a Dask cluster."""
 
-    def __init__(self, client: Any, *, local: bool) -> None:
-        self._client, self._local = client, local
+    def __init__(self, client: Any) -> None:
+        self._client = client
         self._executor = client.get_executor(pure=False, retries=0)
         self._jobs: dict[concurrent.futures.Future[bytes], Job] = {}
 
@@ -258,10 +252,8 @@ class Dask(Engine):
         try:
             threads = self._client.nthreads()
         except (OSError, RuntimeError) as error:
-            raise EngineLost(
-                "the Dask scheduler is gone; trials that had ended are stored: run again to "
-                "continue"
-            ) from error
+            reason = "trials that had ended are stored: run again to continue"
+            raise EngineLost(f"the Dask scheduler is gone; {reason}") from error
         for address, count in threads.items():
             if count > 1:
                 raise SpecError(
@@ -281,11 +273,13 @@ class Dask(Engine):
         return [(self._jobs.pop(future), _read_future(future)) for future in done]
 
     def stop(self) -> None:
-        """Leave the cluster; kill the workers of one on this machine."""
+        """Leave the cluster; end one on this machine, with its workers if they run trials."""
         self._client.close(timeout=1)
-        for nanny in self._client.cluster.workers.values() if self._local else ():
-            if nanny.pid:
-                os.kill(nanny.pid, signal.SIGKILL)
+        if self._client.cluster is not None:
+            for nanny in self._client.cluster.workers.values() if self._jobs else ():
+                if nanny.pid:
+                    os.kill(nanny.pid, signal.SIGKILL)
+            self._client.cluster.close()
 
 
 def _read_future(future: "concurrent.futures.Future[bytes]") -> Answer:
@@ -303,13 +297,11 @@ def _open_dask(workers: int, scheduler: str | None) -> Iterator[Engine]:
     except ImportError:
         raise SpecError("the engine dask needs Dask; pip install 'harmonium[dask]'") from None
     with dask.config.set({"distributed.admin.log-format": "%(message)s"}):
-        client = _connect(distributed, workers, scheduler)
+        engine = Dask(_connect(distributed, workers, scheduler))
         try:
-            yield Dask(client, local=scheduler is None)
+            yield engine
         finally:
-            client.close()
-            if scheduler is None:
-                client.cluster.close()
+            engine.stop()
 
 
 def _connect(distributed: Any, workers: int, scheduler: str | None) -> Any:

@@ -6,7 +6,6 @@ follows a run; `Learned` is what a store keeps of it and a report shows.
 
 import math
 from collections import Counter
-from itertools import combinations
 from typing import Final, NamedTuple
 
 import msgspec
@@ -186,7 +185,7 @@ class Learning:
             precision = right / count if count else None
             recall = right / max(1, int(self.truth.sum()))
         if weights is not None:
-            captured = float((_share_blocks(weights, self.structure) > CAPTURED).any(axis=0).mean())
+            captured = float(_find_captured(weights, self.structure).any(axis=0).mean())
         self.scores.append(Score(*where, pairs, precision, recall, captured))
         population = where[0]
         if len(self.scores) == 1 or population == self.population or finder in (population, None):
@@ -207,10 +206,9 @@ def why_not_scorable(problem: Problem) -> str:
     if density < 1:
         return ""
     whole = any(len(group) == problem.length for group in structure)
-    why = " (the whole string is one)" if whole else ""
     return (
-        f"any two bits share a block{why}, so every pair that a model learns would be right, by "
-        "chance too"
+        f"any two bits share a block{' (the whole string is one)' if whole else ''}, so every pair "
+        "that a model learns would be right, by chance too"
     )
 
 
@@ -224,13 +222,13 @@ def mark_pairs(structure: Blocks, length: int) -> NDArray[np.bool_]:
     """
     marked = np.zeros((length, length), dtype=np.bool_)
     for group in structure:
-        wrong = [bit for bit in group if not 0 <= bit < length]
-        if wrong:
-            raise ValueError(
-                f"problem.structure names bit {wrong[0]}; expected bits from 0 to {length - 1}"
-            )
-        for one, other in combinations(group, 2):
-            marked[one, other] = marked[other, one] = one != other
+        for bit in group:
+            if not 0 <= bit < length:
+                raise ValueError(
+                    f"problem.structure names bit {bit}; expected bits from 0 to {length - 1}"
+                )
+        marked[np.ix_(group, group)] = True
+    np.fill_diagonal(marked, False)
     return marked
 
 
@@ -239,9 +237,7 @@ def find_units(weights: Matrix, structure: Blocks) -> Units:
     shares = _share_blocks(weights, structure)
     captured = shares > CAPTURED
     rng = np.random.default_rng(0)
-    shuffled = [
-        _share_blocks(rng.permuted(weights, axis=0), structure) > CAPTURED for _ in range(20)
-    ]
+    shuffled = [_find_captured(rng.permuted(weights, axis=0), structure) for _ in range(20)]
     order = np.lexsort((-shares.max(axis=0), shares.argmax(axis=0)))
     strongest = float(weights.max()) or 1.0
     digits = 3 - math.ceil(math.log10(strongest))
@@ -285,15 +281,21 @@ def _share_blocks(weights: Matrix, structure: Blocks) -> Matrix:
     return shares
 
 
+def _find_captured(weights: Matrix, structure: Blocks) -> NDArray[np.bool_]:
+    """Return which unit captures which block: (blocks, hidden)."""
+    return _share_blocks(weights, structure) > CAPTURED
+
+
 def _check_interactions(interactions: Interactions | None, length: int) -> Interactions | None:
     """Return the interactions of a model, or raise for what a custom model may do wrong."""
-    if interactions is not None:
-        shape = np.shape(interactions.strengths)
-        if shape != (length, length) or not np.isfinite(interactions.strengths).all():
-            raise ValueError(
-                f"the model's interactions() have strengths of shape {shape}; expected finite "
-                f"numbers of shape {(length, length)}"
-            )
+    if interactions is None:
+        return None
+    shape = np.shape(interactions.strengths)
+    if shape != (length, length) or not np.isfinite(interactions.strengths).all():
+        raise ValueError(
+            f"the model's interactions() have strengths of shape {shape}; expected finite numbers "
+            f"of shape {(length, length)}"
+        )
     return interactions
 
 

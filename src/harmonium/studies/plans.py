@@ -7,7 +7,7 @@ nothing of workers or files. A study resumes by walking its plans against the st
 import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Annotated, Any, ClassVar
 
@@ -22,6 +22,7 @@ MIN_POPULATION = 8
 """The smallest population that plans try."""
 
 Population = Annotated[int, Meta(ge=MIN_POPULATION, le=100_000_000)]
+_Populations = Annotated[tuple[Annotated[Population, Meta(multiple_of=2)], ...], Meta(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,31 @@ class Found:
 Attempts = Generator[Attempt, Sequence[Outcome], Found]
 
 
+class Plan(Spec):
+    """Base of the plans: by default all runs of the algorithm as it is."""
+
+    @property
+    def first(self) -> int | None:
+        """The population of the first attempt; none for the algorithm's own."""
+        return None
+
+    def expand(self) -> tuple["Plan", ...]:
+        """Return the plans of the cases."""
+        return (self,)
+
+    def attempts(self, case: Case) -> Attempts:
+        """Ask for all runs at the first population, solved or not."""
+        trials = case.trials(self.first)
+        outcomes = yield Attempt(
+            self.first, trials, lambda seen: _has_failed(seen[-1:]), self.first, None
+        )
+        if _has_failed(outcomes):
+            return Found(None)
+        return Found(Measured(self.first, self.first, True, trials, tuple(outcomes)))
+
+
 @dataclass(frozen=True)
-class Runs(Spec):
+class Runs(Plan):
     """Run each algorithm as it is, so many times a size; there is no population to find.
 
     Rows then show the success rate and the expected number of evaluations. It suits every
@@ -129,22 +153,9 @@ class Runs(Spec):
 
     name: ClassVar[str] = "runs"
 
-    @property
-    def first(self) -> int | None:
-        """The population of the first attempt: the algorithm's own."""
-        return None
-
-    def expand(self) -> tuple["Plan", ...]:
-        """Return the plans of the cases."""
-        return (self,)
-
-    def attempts(self, case: Case) -> Attempts:
-        """Ask for all runs, solved or not."""
-        return _measure(case, None)
-
 
 @dataclass(frozen=True)
-class Grid(Spec):
+class Grid(Plan):
     """Measure each of the given populations; the plan of a case has one of them.
 
     Parameters
@@ -166,31 +177,23 @@ class Grid(Spec):
     def __post_init__(self) -> None:
         try:
             given = [operator.index(one) for one in self.populations]
-            checked = msgspec.convert(given, tuple[Population, ...])
+            checked = msgspec.convert(given, _Populations)
         except (TypeError, msgspec.ValidationError):
-            checked = ()
-        if not checked or any(population % 2 for population in checked):
             raise self.field_error(
                 "populations", f"a list of even integers ≥ {MIN_POPULATION} and ≤ 100,000,000"
-            )
+            ) from None
         object.__setattr__(self, "populations", tuple(dict.fromkeys(checked)))
 
     @property
     def first(self) -> int:
-        """The population of the first attempt."""
         return self.populations[0]
 
-    def expand(self) -> tuple["Plan", ...]:
-        """Return the plans of the cases: one for each population."""
+    def expand(self) -> tuple[Plan, ...]:
         return tuple(Grid([population]) for population in self.populations)
-
-    def attempts(self, case: Case) -> Attempts:
-        """Ask for all runs, solved or not."""
-        return _measure(case, self.first)
 
 
 @dataclass(frozen=True)
-class Bisect(Spec):
+class Bisect(Plan):
     """Find the smallest population with which all runs are solved: double, then halve the gap.
 
     Parameters
@@ -224,8 +227,9 @@ class Bisect(Spec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_even(self, "start")
-        _check_even(self, "max_population")
+        for field in ("start", "max_population"):
+            if getattr(self, field) % 2:
+                raise self.field_error(field, "an even number")
         if self.start > self.max_population:
             raise self.field_error("start", f"at most max_population, {self.max_population}")
         if self.confirm and 2 * self.start > self.max_population:
@@ -235,12 +239,7 @@ class Bisect(Spec):
 
     @property
     def first(self) -> int:
-        """The population of the first attempt."""
         return self.start
-
-    def expand(self) -> tuple["Plan", ...]:
-        """Return the plans of the cases."""
-        return (self,)
 
     def attempts(self, case: Case) -> Attempts:
         """Double from the start until all runs succeed, then bisect up to the tolerance.
@@ -259,15 +258,16 @@ class Bisect(Spec):
         while True:
             trials = case.trials(population)
             high = best.population if best else None
-            outcomes = yield Attempt(population, trials, spent.enough, low, high)
+            outcomes = yield Attempt(population, trials, spent.is_enough, low, high)
             spent.add(outcomes)
+            ceiling = spent.find_ceiling()
             if _has_failed(outcomes):
                 return Found(None)
             if len(outcomes) == len(trials) and outcomes[-1].solved:
                 sufficient = Measured(population, low, low > floor, trials, tuple(outcomes))
                 best = sufficient if best or not self.confirm else candidate
                 candidate = sufficient
-            elif spent.ceiling and all(outcome.solved for outcome in outcomes):
+            elif ceiling and all(outcome.solved for outcome in outcomes):
                 pass  # stopped by the ceiling: the population may suffice
             else:
                 low, candidate = population, None
@@ -277,8 +277,8 @@ class Bisect(Spec):
                 if upper - low <= max(2, self.tolerance * upper):
                     return Found(best)
             unconfirmed = candidate is not None and best is None
-            if spent.ceiling:
-                return Found(best, spent.ceiling, unconfirmed)
+            if ceiling:
+                return Found(best, ceiling, unconfirmed)
             largest = self.max_population // 2 if unconfirmed else self.max_population - 1
             if not best and population > largest:
                 return Found(None, f"population {self.max_population:,}", unconfirmed)
@@ -286,29 +286,14 @@ class Bisect(Spec):
             population = doubled if upper is None else (low + upper) // 4 * 2
 
 
-Plan = Bisect | Grid | Runs
 PLANS: dict[str, type[Plan]] = {plan.name: plan for plan in (Bisect, Grid, Runs)}
 
 
-def read_plan(plain: Mapping[str, Any]) -> Plan:
-    """Make a plan again from what `to_dict` returned."""
+@lru_cache
+def read_plan(text: str) -> Plan:
+    """Make a plan again from the JSON of what `to_dict` returned."""
+    plain = msgspec.json.decode(text)
     return from_dict(PLANS[plain["name"]], plain)
-
-
-def _check_even(plan: Spec, field: str) -> None:
-    if getattr(plan, field) % 2:
-        raise plan.field_error(field, "an even number")
-
-
-def _measure(case: Case, population: int | None) -> Attempts:
-    """Ask for all runs at one population, solved or not."""
-    trials = case.trials(population)
-    outcomes = yield Attempt(
-        population, trials, lambda seen: _has_failed(seen[-1:]), population, None
-    )
-    if _has_failed(outcomes):
-        return Found(None)
-    return Found(Measured(population, population, True, trials, tuple(outcomes)))
 
 
 @dataclass
@@ -320,28 +305,29 @@ class _Spent:
     cpu_seconds: float = 0.0
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
-        self.evaluations += sum(outcome.evaluations for outcome in outcomes)
-        self.cpu_seconds += sum(outcome.cpu_total for outcome in outcomes)
+        self.evaluations += sum_evaluations(outcomes)
+        self.cpu_seconds += sum_cpu_seconds(outcomes)
 
-    @property
-    def ceiling(self) -> str:
-        """The ceiling that is reached; empty if none is."""
-        bounds = self.bounds
-        if bounds.max_evaluations is not None and self.evaluations >= bounds.max_evaluations:
-            return f"{bounds.max_evaluations:,} evaluations"
-        if bounds.max_cpu_seconds is not None and self.cpu_seconds >= bounds.max_cpu_seconds:
-            return f"{bounds.max_cpu_seconds:g} CPU seconds"
+    def find_ceiling(self, seen: Sequence[Outcome] = ()) -> str:
+        """Return the ceiling that is reached with these further runs; empty if none is."""
+        evaluations, seconds = self.bounds.max_evaluations, self.bounds.max_cpu_seconds
+        if evaluations is not None and self.evaluations + sum_evaluations(seen) >= evaluations:
+            return f"{evaluations:,} evaluations"
+        if seconds is not None and self.cpu_seconds + sum_cpu_seconds(seen) >= seconds:
+            return f"{seconds:g} CPU seconds"
         return ""
 
-    def enough(self, seen: Sequence[Outcome]) -> bool:
+    def is_enough(self, seen: Sequence[Outcome]) -> bool:
         """Whether an attempt is decided: by a run that failed, or by a ceiling."""
-        if seen and not seen[-1].solved:
-            return True
-        if self.bounds.max_evaluations is None and self.bounds.max_cpu_seconds is None:
-            return False
-        spent = _Spent(self.bounds, self.evaluations, self.cpu_seconds)
-        spent.add(seen)
-        return bool(seen and spent.ceiling)
+        return bool(seen) and (not seen[-1].solved or bool(self.find_ceiling(seen)))
+
+
+def sum_evaluations(outcomes: Sequence[Outcome]) -> int:
+    return sum(outcome.evaluations for outcome in outcomes)
+
+
+def sum_cpu_seconds(outcomes: Sequence[Outcome]) -> float:
+    return sum(outcome.cpu_total for outcome in outcomes)
 
 
 def _has_failed(outcomes: Sequence[Outcome]) -> bool:
@@ -414,8 +400,8 @@ class Walk:
 
     def _count(self) -> None:
         self.runs += len(self.seen)
-        self.evaluations += sum(outcome.evaluations for outcome in self.seen)
-        self.cpu_seconds += sum(outcome.cpu_total for outcome in self.seen)
+        self.evaluations += sum_evaluations(self.seen)
+        self.cpu_seconds += sum_cpu_seconds(self.seen)
         failed = [outcome for outcome in self.seen if outcome.status == "failed"]
         if failed:
             self.error = failed[0].error.strip().rpartition("\n")[2]

@@ -9,7 +9,7 @@ from typing import Any
 
 from harmonium.analysis.findings import Comparison, Law, Row, compare_rows, fit_laws
 from harmonium.analysis.performance import Trajectory
-from harmonium.studies.driver import read_walks, uncollected
+from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Walk
 from harmonium.studies.store import Store
 from harmonium.studies.summary import (
@@ -131,6 +131,6 @@ def read_study(path: str | Path) -> StudyResult:
     2
     """
     place = Path(path).absolute()
-    with Store.open(Path(path)) as store, uncollected():
+    with Store.open(Path(path)) as store:
         about, walks = read_walks(store)
     return StudyResult(about.name, place, tuple(walks))

@@ -11,9 +11,9 @@ import sys
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +21,7 @@ import msgspec
 from harmonium.specs import SpecError
 from harmonium.studies.learning import Learned
 from harmonium.studies.plans import Case, read_plan
-from harmonium.studies.trial import Outcome, Record, Status, Trial
+from harmonium.studies.trial import Outcome, Record, Trial
 from harmonium.system import writes_over
 
 if sys.platform == "win32":
@@ -82,6 +82,10 @@ ON CONFLICT (key) DO UPDATE SET status = excluded.status, result = excluded.resu
   peak_memory = excluded.peak_memory
 WHERE status = 'failed'
 """
+
+_CASE = [field.name for field in fields(Case)]
+_INSERT_CASE = f"INSERT INTO cases VALUES (NULL, {', '.join('?' * len(_CASE))})"  # noqa: S608
+_CASES = f"SELECT {', '.join(_CASE)} FROM cases ORDER BY id"  # noqa: S608
 
 _OUTCOMES = "SELECT key, result, status, error, peak_memory, wall_seconds FROM trials"
 
@@ -145,32 +149,31 @@ class Overview(NamedTuple):
 class Store:
     """An open store; use it in a `with` block."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None = None) -> None:
+    def __init__(self, path: Path, mode: str, lock: int | None = None) -> None:
+        """Open a file in a mode of SQLite; `lock` is the file that locks other drivers out."""
         self.path = path
-        self._connection = connection
-        self._lock = lock
-        """File by which a driver is locked out; none for readers."""
         self._numbers: dict[str, int] = {}
         """Row of each environment and frame, by its text."""
+        self._exits = ExitStack()
+        if lock is not None:  # closed after the connection: SQLite would lose its own locks
+            self._exits.callback(os.close, lock)
+        try:
+            with _explained(path):
+                address = f"{path.absolute().as_uri()}?{mode}"
+                self._connection = sqlite3.connect(
+                    address, uri=True, isolation_level=None, timeout=5.0
+                )
+                self._exits.callback(self._connection.close)
+                self._prepare(writes=lock is not None)
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def create(cls, path: Path) -> "Store":
         """Open a store for writing; create it if it does not exist, refuse a second writer."""
         _check_kind(path)
-        lock = _lock(path)
-        try:
-            with _explained(path):
-                connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=5.0)
-                store = cls(path, connection, lock)
-                try:
-                    store._prepare()
-                except BaseException:
-                    connection.close()
-                    raise
-        except BaseException:
-            os.close(lock)
-            raise
-        return store
+        return cls(path, "mode=rwc", _lock(path))
 
     @classmethod
     def open(cls, path: Path) -> "Store":
@@ -178,55 +181,28 @@ class Store:
         _check_kind(path)
         if not path.exists():
             raise StoreError(f"{path}: there is no such file; expected the store of a study")
-        with _explained(path):
-            address = f"{path.absolute().as_uri()}?{_choose_mode(path)}"
-            connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=5.0)
-            try:
-                connection.execute("PRAGMA query_only = ON")
-                _check_tables(connection, path)
-            except BaseException:
-                connection.close()
-                raise
-        return cls(path, connection)
+        return cls(path, _choose_mode(path))
 
     def __enter__(self) -> "Store":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the file; harmless when done twice."""
-        self._connection.close()  # before the lock: SQLite would lose its own with the file
-        lock, self._lock = self._lock, None
-        if lock is not None:
-            os.close(lock)
+        self._exits.close()
 
     def __len__(self) -> int:
         return int(self._select("SELECT count(*) FROM trials")[0][0])
 
     def bind(self, facts: dict[str, str], cases: Sequence[Case]) -> None:
         """Write facts of the study and its cases, instead of those that are there."""
-        rows = (
-            (
-                *(case.family, case.size, case.instance, case.name),
-                *(case.problem, case.algorithm, case.stop),
-                msgspec.json.encode(case.plan.to_dict()).decode(),
-                *(case.smallest, case.seed, case.runs),
-            )
-            for case in cases
-        )
         with self._transaction():
             self._connection.execute("DELETE FROM study")
             self._connection.execute("DELETE FROM cases")
             self._connection.executemany("INSERT INTO study VALUES (?, ?)", facts.items())
-            places = ", ".join("?" * 11)
-            self._connection.executemany(f"INSERT INTO cases VALUES (NULL, {places})", rows)  # noqa: S608
+            self._connection.executemany(_INSERT_CASE, map(_to_row, cases))
 
     def describe(self) -> dict[str, str]:
         """Return the facts that `bind` has written; empty for a new store."""
@@ -241,12 +217,8 @@ class Store:
 
     def cases(self) -> list[Case]:
         """Return the cases of the study, in order."""
-        rows = self._select(
-            "SELECT family, size, instance, name, problem, algorithm, stop, plan, smallest, seed, "
-            "runs FROM cases ORDER BY id"
-        )
-        plans = {text: read_plan(msgspec.json.decode(text)) for text in {row[7] for row in rows}}
-        return [Case(*(*row[:7], plans[row[7]], *row[8:])) for row in rows]
+        rows = self._select(_CASES)
+        return [Case(*(*row[:7], read_plan(row[7]), *row[8:])) for row in rows]
 
     def append(self, trial: Trial, record: Record) -> Outcome:
         """Add the record of a trial, all of it or nothing; a failed one may be replaced."""
@@ -266,12 +238,8 @@ class Store:
                 self._replace("traces", trial.key, record.trace)
                 if record.learned is not None:
                     self._replace("learned", trial.key, record.learned)
-        if not written.rowcount:
-            [(_, *stored)] = self._select(f"{_OUTCOMES} WHERE key = ?", (trial.key,))
-            return _make_outcome(*stored)
-        return _make_outcome(
-            *(result, record.status, record.error, record.peak_memory, record.wall_seconds)
-        )
+        [(_, *stored)] = self._select(f"{_OUTCOMES} WHERE key = ?", (trial.key,))
+        return _make_outcome(*stored)
 
     def outcomes(self) -> dict[str, Outcome]:
         """Return how each stored trial ended, by key."""
@@ -321,12 +289,11 @@ class Store:
 
     def version(self) -> str:
         """Return a text that changes whenever trials or the study change."""
-        [numbers] = self._select(
+        numbers = self._select(
             "SELECT count(*), total(status = 'failed'), max(started), total(wall_seconds) "
             "FROM trials"
         )
-        whole = msgspec.json.encode([*numbers, self.describe()], order="sorted")
-        return f"{numbers[0]}-{zlib.crc32(whole):08x}"
+        return f"{zlib.crc32(repr([numbers, self.describe()]).encode()):08x}"
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -368,32 +335,37 @@ class Store:
         with _explained(self.path):
             return self._connection.execute(query, values).fetchall()
 
-    def _prepare(self) -> None:
+    def _prepare(self, *, writes: bool) -> None:
         """Create the tables of a new file, or check those of an existing one."""
-        [(tables,)] = self._select("SELECT count(*) FROM sqlite_schema")
-        if tables == 0:
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            with self._transaction():
-                for statement in _TABLES.strip().split(";\n"):
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        _check_tables(self._connection, self.path)
-        self._connection.execute("PRAGMA synchronous = FULL")
-        with self._transaction():  # refuse a file that cannot be written now, not after hours
-            self._connection.execute("UPDATE study SET value = value WHERE field = 'name'")
+        run = self._connection.execute
+        if not writes:
+            run("PRAGMA query_only = ON")
+        elif not run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            self._connection.executescript(
+                f"PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = "
+                f"{_APPLICATION}; PRAGMA user_version = {SCHEMA}; COMMIT"
+            )
+        [application], [schema] = run("PRAGMA application_id"), run("PRAGMA user_version")
+        _check_version(self.path, application[0], schema[0])
+        if writes:
+            run("PRAGMA synchronous = FULL")
+            with self._transaction():  # refuse a file that cannot be written now, not after hours
+                run("UPDATE study SET value = value WHERE field = 'name'")
 
 
 _read = msgspec.json.Decoder().decode
 _read_outcome = msgspec.json.Decoder(Outcome).decode
 
 
-def _make_outcome(
-    result: str, status: Status, error: str, peak_memory: int, wall_seconds: float
-) -> Outcome:
+def _to_row(case: Case) -> list[object]:
+    """Return the columns of a case."""
+    plan = msgspec.json.encode(case.plan.to_dict()).decode()
+    return [plan if name == "plan" else getattr(case, name) for name in _CASE]
+
+
+def _make_outcome(result: str, *columns: Any) -> Outcome:
     outcome = _read_outcome(result)
-    outcome.status, outcome.error = status, error
-    outcome.peak_memory, outcome.wall_seconds = peak_memory, wall_seconds
+    outcome.status, outcome.error, outcome.peak_memory, outcome.wall_seconds = columns
     return outcome
 
 
@@ -407,18 +379,14 @@ def _explained(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {_REMEDIES.get(code, str(error))}") from error
 
 
-def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+def _check_version(path: Path, application: int, schema: int) -> None:
     """Raise if a file is not a store, or one of another version."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (schema,) = connection.execute("PRAGMA user_version").fetchone()
     if application != _APPLICATION:
         raise StoreError(f"{path}: this SQLite file is not the store of a study")
     if schema != SCHEMA:
-        age, remedy = (
-            ("a newer", "update harmonium")
-            if schema > SCHEMA
-            else ("an older", "run the study again with a new store")
-        )
+        newer = schema > SCHEMA
+        age = "a newer" if newer else "an older"
+        remedy = "update harmonium" if newer else "run the study again with a new store"
         raise StoreError(
             f"{path}: written by {age} harmonium (schema {schema}; this one reads {SCHEMA}); "
             f"{remedy}"
@@ -428,17 +396,14 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
 def check_output(path: Path, store: Path) -> None:
     """Raise if writing a file would destroy a store, or the files that SQLite has beside it."""
     file = store.resolve()
-    if writes_over(path, file):
-        raise StoreError(f"{path}: is the store itself; choose another file")
-    for ending in ("-wal", "-shm", "-journal"):
+    for ending in ("", "-wal", "-shm", "-journal"):
         if writes_over(path, file.with_name(file.name + ending)):
-            raise StoreError(f"{path}: is a part of the store; choose another file")
+            what = "a part of the store" if ending else "the store itself"
+            raise StoreError(f"{path}: is {what}; choose another file")
 
 
 def _check_kind(path: Path) -> None:
     """Raise for what is there and is not a file."""
-    if path.is_dir():
-        raise StoreError(f"{path}: is a folder; expected the file of a store")
     if path.exists() and not path.is_file():
         raise StoreError(f"{path}: is not a regular file; expected the file of a store")
 

@@ -3,12 +3,11 @@
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import numpy as np
 from msgspec import Meta
 
 from harmonium.models import MODELS
@@ -16,132 +15,103 @@ from harmonium.problems import PROBLEMS, AnyProblem, FileProblem
 from harmonium.runs import Stop, default_stop
 from harmonium.search import ALGORITHMS, EDA, Algorithm
 from harmonium.specs import (
-    Spec,
     SpecError,
+    check_findable,
+    describe_type,
     find_object,
     format_spec,
-    identify,
     importable,
     make,
-    read_source,
     to_json,
 )
-from harmonium.studies.plans import (
-    MIN_POPULATION,
-    PLANS,
-    Bisect,
-    Case,
-    Grid,
-    Plan,
-)
+from harmonium.studies.plans import MIN_POPULATION, PLANS, Bisect, Case, Plan
 from harmonium.system import FileRefusedError, read_file
 
 if TYPE_CHECKING:
     from harmonium.studies.result import StudyResult
 
-MAX_NAME_LENGTH = 200
-
-MAX_SEED = 2**62
-"""Largest seed of a study: stores keep seeds as integers of 64 bits."""
-
 MAX_TRIALS = 10_000_000
-"""Most trials of a study, counted once a case; a bisection may need more."""
+"""Most runs of each algorithm in a study; a bisection may need more trials."""
 
 MAX_BYTES = 1_000_000
 """Size up to which a study file is read."""
 
-_Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_LENGTH)]
-_Positive = Annotated[int, Meta(ge=1)]
+Schema = Mapping[str, Any]
+"""The type of each field."""
 
-Schema = dict[str, tuple[Any, str]]
-"""The type of each field, and how an error describes it."""
+_Name = Annotated[
+    str, Meta(min_length=1, max_length=200, description="a text of 1 to 200 characters")
+]
+_Names = Annotated[
+    Annotated[tuple[_Name, ...], Meta(min_length=1)] | None, Meta(description="a list of names")
+]
+_Count = Annotated[int, Meta(ge=1)]
+_Sizes = Annotated[
+    Annotated[tuple[_Count, ...], Meta(min_length=1)] | None,
+    Meta(description="a list of integers ≥ 1, all different"),
+]
+_Seed = Annotated[int, Meta(ge=0, le=2**62)]
+"""Stores keep seeds as integers of 64 bits."""
 
-_TEXT = (_Name, f"a text of 1 to {MAX_NAME_LENGTH} characters")
-_TABLE = (dict[str, Any], "a table")
-_ENTRIES = (tuple[str | dict[str, Any], ...], "a list of texts and tables")
-_NAMES = (Annotated[tuple[_Name, ...], Meta(min_length=1)] | None, "a list of names")
-
-_STUDY: Schema = {
-    "name": _TEXT,
-    "seed": (Annotated[int, Meta(ge=0, le=MAX_SEED)], f"an integer ≥ 0 and ≤ {MAX_SEED:,}"),
-    "description": (str, "a text"),
-}
+_STUDY: Schema = {"name": _Name, "seed": _Seed, "description": str}
 _FAMILY: Schema = {
-    "problem": (_Name, "a text such as 'trap:order=5'"),
-    "sizes": (
-        Annotated[tuple[_Positive, ...], Meta(min_length=1)] | None,
-        "a list of integers ≥ 1, all different",
-    ),
-    "runs": (_Positive, "an integer ≥ 1"),
-    "instances": (_Positive | None, "an integer ≥ 1"),
-    "algorithms": _NAMES,
+    "problem": Annotated[_Name, Meta(description="a text such as 'trap:order=5'")],
+    "sizes": _Sizes,
+    "runs": _Count,
+    "instances": _Count | None,
+    "algorithms": _Names,
 }
-_FILE: Schema = {
-    **_STUDY,
-    "problems": (
-        Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)],
-        "tables [[problems]], at least one",
-    ),
-    **dict.fromkeys(("models", "algorithms"), _ENTRIES),
-    **dict.fromkeys(("replacement", "plan"), _TEXT),
-    **dict.fromkeys(("stop", "bisect", "grid"), _TABLE),
-}
-"""A study file: `models` are put into EDAs, and `plan` may be left out beside its own table."""
-
-_PROBLEM: Schema = {**_FAMILY, "file": _TEXT, "as": _TEXT, "models": _NAMES, "bisect": _TABLE}
-"""A family of a study file: a file and its format may stand for `problem`. `models` are names too,
-and `bisect` says what differs from that of the study."""
 
 Algorithms = Mapping[str, Algorithm | str] | Iterable[Algorithm | str]
 
-Place = tuple[str | int, ...]
-"""Where in a study something is: ("families", 0, "sizes", 1)."""
-
 
 class StudyError(SpecError):
-    """A part of a study is invalid; `place` says which."""
+    """A part of a study is invalid; `reason` does not say which."""
 
-    def __init__(self, place: Place, reason: str) -> None:
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(f"{place}: {reason}")
         self.place, self.reason = place, reason
-        words = [f"[{part!r}]" if number % 2 else f".{part}" for number, part in enumerate(place)]
-        super().__init__(f"{''.join(words).lstrip('.')}: {reason}" if place else reason)
 
 
 @contextmanager
-def _located(*place: str | int) -> Iterator[None]:
-    """Add a place to the errors of the block."""
+def _at(place: str) -> Iterator[None]:
+    """Put a place before the errors of the block."""
     try:
         yield
-    except StudyError:
-        raise
+    except StudyError as error:
+        raise StudyError(f"{place}: {error.place}", error.reason) from error
     except ValueError as error:
         raise StudyError(place, str(error)) from error
 
 
-def _check(values: Mapping[str, Any], schema: Schema, *place: str | int) -> dict[str, Any]:
+def _check(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values in plain types, or name the first that is unknown or of another type."""
     checked: dict[str, Any] = {}
     for key, value in values.items():
         if key not in schema:
-            raise StudyError(place, f"unknown key {key!r}; known: {', '.join(schema)}")
-        kind, expected = schema[key]
-        error = StudyError(place, f"{key} is {value!r}; expected {expected}")
+            raise SpecError(f"unknown key {key!r}; known: {', '.join(schema)}")
         try:
-            checked[key] = plain = msgspec.convert(_to_plain(value), kind)
-        except msgspec.ValidationError:
-            raise error from None
+            plain = msgspec.convert(msgspec.to_builtins(value, enc_hook=_to_plain), schema[key])
+        except (TypeError, msgspec.ValidationError):
+            raise _type_error(key, value, schema[key]) from None
         if key == "sizes" and plain and len(set(plain)) < len(plain):
-            raise error
+            raise _type_error(key, value, schema[key])
+        checked[key] = plain
     return checked
 
 
-def _to_plain(value: object) -> object:
-    """Return a value without arrays and their numbers."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, list | tuple | range):
-        return [one.item() if isinstance(one, np.generic) else one for one in value]
-    return value
+def _to_plain(value: Any) -> object:
+    """Return arrays, their numbers and ranges as lists and numbers."""
+    return value.tolist() if hasattr(value, "tolist") else list(value)
+
+
+def _type_error(key: str, value: object, expected: Any) -> SpecError:
+    """Return the error for a value; what is expected is a text or an annotation."""
+    metas = getattr(expected, "__metadata__", ())
+    words = [meta.description for meta in metas if meta.description]
+    if not words:
+        words = [expected if isinstance(expected, str) else describe_type(expected)]
+    return SpecError(f"{key} is {value!r}; expected {words[-1]}")
 
 
 @dataclass(frozen=True)
@@ -178,12 +148,13 @@ class Family:
     plan: Plan | None = None
 
     def __post_init__(self) -> None:
-        given = {name: getattr(self, name) for name in _FAMILY}
-        place = f"family {self.problem!r}"
-        for name, value in _check(given, _FAMILY, place).items():
-            object.__setattr__(self, name, value)
-        if not isinstance(self.plan, Plan | None):
-            raise StudyError((place,), f"plan is {self.plan!r}; expected a Bisect, Grid or Runs")
+        with _at(f"problem {self.problem!r}"):
+            for name, value in _check(
+                _FAMILY, {key: getattr(self, key) for key in _FAMILY}
+            ).items():
+                object.__setattr__(self, name, value)
+            if not isinstance(self.plan, Plan | None):
+                raise _type_error("plan", self.plan, "a Bisect, Grid or Runs")
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields in plain types."""
@@ -249,23 +220,21 @@ class Study:
     """What is measured, in order; plain data."""
 
     def __post_init__(self) -> None:
-        families = self.families
-        listed = isinstance(families, Sequence) and all(isinstance(one, Family) for one in families)
-        checked = _check({name: getattr(self, name) for name in _STUDY}, _STUDY)
-        if not listed or not families:
-            raise self._error("families", "a list of Family objects, at least one")
+        checked = _check(_STUDY, {key: getattr(self, key) for key in _STUDY})
+        families = tuple(self.families) if isinstance(self.families, Sequence) else ()
+        if not families or not all(isinstance(one, Family) for one in families):
+            raise _type_error("families", self.families, "a list of Family objects, at least one")
         if not isinstance(self.plan, Plan):
-            raise self._error("plan", "a Bisect, Grid or Runs")
+            raise _type_error("plan", self.plan, "a Bisect, Grid or Runs")
         if not isinstance(self.stop, Stop | Mapping | None):
-            raise self._error("stop", "a Stop or a dict")
+            raise _type_error("stop", self.stop, "a Stop or a dict")
         folder = (Path() if self.folder is None else Path(self.folder)).absolute()
         with importable(folder):
-            checked |= {"folder": folder, "families": tuple(families)}
-            checked["stop"] = _choose_rules(self.stop)
-            checked["algorithms"] = _name_algorithms(self.algorithms)
+            checked |= {"folder": folder, "families": families, "stop": _choose_rules(self.stop)}
+            checked["algorithms"] = named = _name_algorithms(self.algorithms)
             for name, value in checked.items():
                 object.__setattr__(self, name, value)
-            object.__setattr__(self, "cases", tuple(_make_cases(self)))
+            object.__setattr__(self, "cases", tuple(_make_cases(self, named)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Study) and self.to_json() == other.to_json()
@@ -345,9 +314,6 @@ class Study:
         walks = drive(self, Path(path), engine, workers, scheduler, retry_failed=retry_failed)
         return StudyResult(self.name, place, tuple(walks))
 
-    def _error(self, name: str, expected: str) -> SpecError:
-        return StudyError((), f"{name} is {getattr(self, name)!r}; expected {expected}")
-
 
 def _drop_sources(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return a spec in plain types without the hashes of modules."""
@@ -362,120 +328,95 @@ def _choose_rules(stop: Stop | Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the stopping rules that a study sets, checked: all of a `Stop`, some of a dict."""
     given = stop.to_dict() if isinstance(stop, Stop) else dict(stop or {})
     given.pop("name", None)
-    with _located():
-        checked = make(Stop, given)
+    checked = make(Stop, given)
     return {name: getattr(checked, name) for name in given}
 
 
 def _name_algorithms(given: Algorithms) -> dict[str, Algorithm]:
     """Return algorithms by name; texts are parsed, and in a sequence the label is the name."""
     if isinstance(given, str | Algorithm) or not isinstance(given, Iterable):
-        raise StudyError((), f"algorithms is {given!r}; expected a dict or a list of algorithms")
-    pairs: Iterable[tuple[Any, Algorithm | str]]
+        raise _type_error("algorithms", given, "a dict or a list of algorithms")
     pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
     named: dict[str, Algorithm] = {}
     for key, one in pairs:
-        with _located("algorithms", key):
+        with _at(f"algorithms[{key!r}]"):
             algorithm = parse_algorithm(one) if isinstance(one, str) else one
             if not isinstance(algorithm, Algorithm):
-                expected = "expected an algorithm, such as EDA('rbm'), or a text"
-                raise SpecError(f"is {one!r}; {expected}")
-            _check_importable(algorithm)
+                raise _type_error("it", one, "an algorithm, such as EDA('rbm'), or a text")
+            check_findable(ALGORITHMS, algorithm)
+            if '"name":"__main__:' in to_json(algorithm):
+                raise SpecError("workers cannot import the main script; define it in a module")
             label = key if isinstance(given, Mapping) else algorithm.label
-            if not isinstance(label, str) or not 0 < len(label) <= MAX_NAME_LENGTH:
-                raise SpecError(f"expected a name of 1 to {MAX_NAME_LENGTH} characters")
-            if label in named:
-                raise SpecError(f"a second algorithm named {label!r}; give it another name")
-            named[label] = algorithm
+            name: str = _check(_STUDY, {"name": label})["name"]
+            if name in named:
+                raise SpecError(f"a second algorithm named {name!r}; give it another name")
+            named[name] = algorithm
     if not named:
-        raise StudyError((), "algorithms is empty; expected at least one")
+        raise SpecError("algorithms is empty; expected at least one")
     return named
 
 
-def parse_algorithm(text: str) -> Algorithm:
-    """Return the algorithm of a text: "eda:model=boa", "module:Class", or a model such as "rbm"."""
+def parse_algorithm(text: str, **settings: Any) -> Algorithm:
+    """Return the algorithm of a text: "eda:model=boa", "module:Class", or a model such as "rbm".
+
+    The settings are those of the EDA that a model is put into.
+    """
     if text.partition(":")[0].strip() not in MODELS:
         name, _ = ALGORITHMS.split(text)
-        if name in ALGORITHMS:
-            return ALGORITHMS.parse(text)
-        if ":" not in name:
-            known = ", ".join([*(one.name for one in MODELS), *(one.name for one in ALGORITHMS)])
+        if name not in ALGORITHMS and ":" not in name:
+            known = ", ".join(one.name for registry in (MODELS, ALGORITHMS) for one in registry)
             raise SpecError(f"unknown model or algorithm {name!r}; known: {known}, or module:Class")
-        found = find_object(name)
+        found = ALGORITHMS[name] if name in ALGORITHMS else find_object(name)
         if isinstance(found, type) and issubclass(found, Algorithm):
             return ALGORITHMS.parse(text)
-    return EDA(MODELS.parse(text))
+    return EDA(MODELS.parse(text), **settings)
 
 
-def _check_importable(spec: Spec) -> None:
-    """Raise if a worker could not import the class of a spec, or of a spec inside it."""
-    cls = type(spec)
-    path = identify(cls)
-    read_source(cls)  # now: the file may change later
-    if ":" in path and (cls.__module__ == "__main__" or find_object(path) is not cls):
-        raise SpecError(
-            f"{path}: workers cannot import this class; define it at the top of a module, not in "
-            "the main script"
-        )
-    for one in fields(spec):
-        value = getattr(spec, one.name)
-        if isinstance(value, Spec):
-            _check_importable(value)
-
-
-def _make_cases(study: Study) -> Iterator[Case]:
+def _make_cases(study: Study, named: Mapping[str, Algorithm]) -> Iterator[Case]:
     """Yield the cases of a study in order; raise for what cannot be measured."""
-    _check_total(study)
-    named: Mapping[str, Any] = study.algorithms  # type: ignore[assignment]
-    seen: set[tuple[str, int]] = set()
-    for number, family in enumerate(study.families):
-        place = ("families", number)
-        plan = family.plan or study.plan
-        if plan.name != study.plan.name:
-            raise StudyError(
-                (*place, "plan"), f"is {plan.name}, but the study's plan is {study.plan.name}"
-            )
-        for name in family.algorithms or ():
-            if name not in named:
-                known = ", ".join(named)
-                raise StudyError((*place, "algorithms"), f"unknown name {name!r}; known: {known}")
-        parts = {
-            (name, one): _describe_algorithm(study, family, place, name, named[name], one)
-            for name in family.algorithms or named
-            for one in plan.expand()
-        }
-        for size, instances in _make_sizes(family, place, bisected=isinstance(plan, Bisect)):
-            if (family.problem, size) in seen:
-                raise StudyError((*place, "sizes"), f"{family.problem} has size {size} already")
-            seen.add((family.problem, size))
-            for (name, one), (algorithm, stop, smallest) in parts.items():
-                for instance, problem in instances:
-                    yield Case(
-                        *(family.problem, size, instance, name, problem, algorithm, stop),
-                        *(one, smallest, study.seed, family.runs),
-                    )
-
-
-def _check_total(study: Study) -> None:
-    """Raise for a study with more trials than anybody could run, before making any."""
-    total = sum(
-        len(family.sizes or [0])
-        * (family.instances or 1)
-        * len(family.algorithms or list(study.algorithms))
-        * len((family.plan or study.plan).expand())
-        * family.runs
+    runs = sum(
+        len(family.sizes or [0]) * (family.instances or 1) * family.runs
         for family in study.families
     )
-    if total > MAX_TRIALS:
-        raise StudyError(
-            (),
-            f"the study has {total:,} trials at least; expected at most {MAX_TRIALS:,}: use fewer "
-            "runs, instances, sizes or algorithms, or several studies",
+    if runs > MAX_TRIALS:
+        raise SpecError(
+            f"the study has {runs:,} runs of each algorithm; expected at most {MAX_TRIALS:,}: use "
+            "fewer runs, instances or sizes, or several studies"
         )
+    seen: set[tuple[str, int]] = set()
+    for family in study.families:
+        with _at(f"problem {family.problem!r}"):
+            yield from _make_family_cases(study, family, named, seen)
+
+
+def _make_family_cases(
+    study: Study, family: Family, named: Mapping[str, Algorithm], seen: set[tuple[str, int]]
+) -> Iterator[Case]:
+    plan = family.plan or study.plan
+    if plan.name != study.plan.name:
+        raise SpecError(f"its plan is {plan.name}, but that of the study is {study.plan.name}")
+    for name in family.algorithms or ():
+        if name not in named:
+            raise SpecError(f"unknown algorithm {name!r}; known: {', '.join(named)}")
+    measured = [
+        (name, one, _describe_algorithm(study, name, named[name], one))
+        for name in family.algorithms or named
+        for one in plan.expand()
+    ]
+    for size, instances in _make_problems(family, bisected=isinstance(plan, Bisect)):
+        if (family.problem, size) in seen:
+            raise SpecError(f"its size {size} is there already")
+        seen.add((family.problem, size))
+        for name, one, (algorithm, stop, smallest) in measured:
+            for instance, problem in instances:
+                yield Case(
+                    *(family.problem, size, instance, name, problem, algorithm, stop),
+                    *(one, smallest, study.seed, family.runs),
+                )
 
 
 def _describe_algorithm(
-    study: Study, family: Family, place: Place, name: str, algorithm: Algorithm, plan: Plan
+    study: Study, name: str, algorithm: Algorithm, plan: Plan
 ) -> tuple[str, str, int]:
     """Return the JSON of an algorithm and of its stopping rules, and its smallest population.
 
@@ -483,8 +424,7 @@ def _describe_algorithm(
     """
     measured = algorithm
     if plan.first is not None:
-        where = ("algorithms", name) if family.plan is None else (*place, "plan")
-        with _located(*where):
+        with _at(f"algorithms[{name!r}]"):
             measured = algorithm.with_population(plan.first)
             if measured.to_dict() != {**algorithm.to_dict(), "population": plan.first}:
                 raise SpecError(
@@ -496,32 +436,21 @@ def _describe_algorithm(
     return to_json(algorithm), to_json(stop), smallest
 
 
-def _make_sizes(
-    family: Family, place: Place, *, bisected: bool
+def _make_problems(
+    family: Family, *, bisected: bool
 ) -> Iterator[tuple[int, list[tuple[int | None, str]]]]:
     """Yield each size of a problem with its instances, as JSON."""
-    here = (*place, "problem")
-    with _located(*here):
-        name, settings = PROBLEMS.split(family.problem)
-    declared = {one.name: one for one in fields(PROBLEMS[name])} if name in PROBLEMS else {}
-    free = "length" in declared and declared["length"].default is MISSING
-    if not family.sizes and free and "length" not in settings:
-        raise StudyError(place, "sizes is missing")
-    with _located(*here):
-        PROBLEMS.check(name, {**settings, **({"length": 1} if family.sizes else {})})
-    if family.sizes and "length" in settings:
-        raise StudyError(here, "names a length; list it in `sizes` instead")
-    if family.instances and declared and "instance" not in declared:
-        raise StudyError((*place, "instances"), f"{name} has no instances; leave it out")
-    if family.instances and "instance" in settings:
-        raise StudyError((*place, "instances"), "the problem names an instance already")
-    for number, size in enumerate(family.sizes or (None,)):
-        lengths = {**settings, **({} if size is None else {"length": size})}
+    name, settings = PROBLEMS.split(family.problem)
+    for one, listed in (("length", "sizes"), ("instance", "instances")):
+        if one in settings and getattr(family, listed):
+            raise SpecError(f"names its {one}; leave that or `{listed}` out")
+    for size in family.sizes or (None,):
         made: dict[int, list[tuple[int | None, str]]] = {}
-        with _located(*(here if size is None else (*place, "sizes", number))):
+        with _at("without sizes" if size is None else f"size {size}"):
             for instance in range(family.instances) if family.instances else (None,):
-                own = {} if instance is None else {"instance": instance}
-                problem = PROBLEMS.make(name, {**lengths, **own})
+                own = {"length": size, "instance": instance}
+                given = {field: value for field, value in own.items() if value is not None}
+                problem = PROBLEMS.make(name, {**settings, **given})
                 if bisected:
                     _check_optimum(problem)
                 made.setdefault(problem.length, []).append((instance, to_json(problem)))
@@ -578,128 +507,105 @@ def load_study(path: str | Path) -> Study:
     return parse_study(text, path.name, path.absolute().parent)
 
 
+_ENTRIES = Annotated[
+    tuple[str | dict[str, Any], ...], Meta(description="a list of texts and tables")
+]
+_TABLE = Annotated[dict[str, Any], Meta(description="a table")]
+_TABLES = Annotated[
+    tuple[dict[str, Any], ...],
+    Meta(min_length=1, description="tables [[problems]], at least one"),
+]
+_FILE: Schema = {
+    **_STUDY,
+    "problems": _TABLES,
+    **dict.fromkeys(("models", "algorithms"), _ENTRIES),
+    **dict.fromkeys(("replacement", "plan"), _Name),
+    **dict.fromkeys(("stop", "bisect", "grid"), _TABLE),
+}
+"""A study file; `replacement` is that of the EDAs of `models`."""
+
+_PROBLEM: Schema = {**_FAMILY, "file": _Name, "as": _Name, "models": _Names, "bisect": _TABLE}
+"""A family of a study file: a file and its format may stand for `problem`, `models` are names too,
+and `bisect` says what differs from that of the study."""
+
+_ENTRY: dict[str, Schema] = {
+    "algorithm": dict.fromkeys(("algorithm", "name"), _Name),
+    "model": {
+        **dict.fromkeys(("model", "name"), _Name),
+        **dict.fromkeys(("replacement", "tournament", "pairing"), Any),
+    },
+}
+"""An algorithm of a study file, and a model with settings of its EDA."""
+
+
 def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Make the study of a TOML text; `file` is its name in errors."""
-    keys: dict[str, str] = {}
-    try:
-        with importable(folder):
-            return _make_study(tomllib.loads(text), text, folder, keys)
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{file}: is not TOML: {error}") from None
-    except StudyError as error:
-        raise SpecError(f"{file}: {_name_place(error.place, keys)}{error.reason}") from error
-
-
-def _name_place(place: Place, keys: Mapping[str, str]) -> str:
-    """Return the key in the file of a place in a study, with a colon; empty for the top."""
-    if not place:
-        return ""
-    if place[0] == "algorithms" and place[1] in keys:
-        return f"{keys[str(place[1])]}: "
-    words = {"families": "problems", "plan": "bisect"}
-    parts = [
-        f"[{part}]" if isinstance(part, int) else f".{words.get(part, part)}" for part in place
-    ]
-    return f"{''.join(parts).lstrip('.')}: "
-
-
-def _make_study(
-    plain: dict[str, Any], text: str, folder: Path | None, keys: dict[str, str]
-) -> Study:
-    """Make the study of a file; note by which key of the file each algorithm was given."""
-    top = _check(plain, _FILE)
-    if "problems" not in top:
-        raise StudyError((), "problems is missing")
-    if not top.get("models") and not top.get("algorithms"):
-        raise StudyError((), "models is missing; list `models`, `algorithms` or both")
-    plan = _make_plan(top)
-    algorithms: dict[str, Algorithm] = {}
-    for name, algorithm, key in _list_algorithms(top):
-        if name in algorithms:
-            raise StudyError((key,), f"a second algorithm named {name!r}; give it a `name`")
-        algorithms[name], keys[name] = algorithm, key
-    families = [_make_family(number, top, plan, keys) for number in range(len(top["problems"]))]
-    own = {key: top[key] for key in ("seed", "stop", "description") if key in top}
-    return Study(top.get("name", ""), families, algorithms, plan, **own, folder=folder, text=text)
-
-
-def _list_algorithms(top: Mapping[str, Any]) -> Iterator[tuple[str, Algorithm, str]]:
-    """Yield name, algorithm and key of each model, each in an EDA, then of the other algorithms.
-
-    A table has the text of a model or algorithm and a name; that of a model, fields of the EDA too.
-    """
-    for kind in ("model", "algorithm"):
-        for number, entry in enumerate(top.get(f"{kind}s", ())):
-            key = f"{kind}s[{number}]"
-            table = {kind: entry} if isinstance(entry, str) else dict(entry)
-            if kind not in table:
-                raise StudyError((key,), f"{kind} is missing")
-            schema: Schema = {kind: _TEXT, "name": _TEXT}
-            if kind == "model":
-                schema |= dict.fromkeys(("replacement", "tournament", "pairing"), (Any, ""))
-            table = _check(table, schema, key)
-            text, name = table.pop(kind), table.pop("name", None)
-            with _located(key):
-                if kind == "model":
-                    settings = {"replacement": top.get("replacement", "auto"), **table}
-                    algorithm: Algorithm = EDA(MODELS.parse(text), **settings)
-                    name = name or text
-                else:
-                    algorithm = parse_algorithm(text)
-            yield name or algorithm.label, algorithm, key
-
-
-def _make_family(
-    number: int, top: Mapping[str, Any], plan: Plan, names: Mapping[str, str]
-) -> Family:
-    place = ("families", number)
-    table = _check(top["problems"][number], _PROBLEM, *place)
-    own: Bisect | None = None
-    if "bisect" in table:
-        if not isinstance(plan, Bisect):
-            raise StudyError(
-                (*place, "plan"), f"the plan of the study is {plan.name}; leave it out"
-            )
-        with _located(*place):
-            own = make(Bisect, {**top.get("bisect", {}), **table.pop("bisect")})
-    chosen: list[str] = []
-    for kind in ("models", "algorithms"):
-        chosen += table.pop(kind, ())
-        for name in chosen:
-            if name not in names:
-                known = ", ".join(names)
-                raise StudyError((*place, kind), f"unknown name {name!r}; known: {known}")
-    table["problem"] = _name_problem(table, place)
-    return Family(**table, algorithms=chosen or None, plan=own)
-
-
-def _name_problem(table: dict[str, Any], place: Place) -> str:
-    """Return the text of a problem, or of one that is read from a file."""
-    file, form = table.pop("file", None), table.pop("as", "auto")
-    if "problem" in table:
-        if file is not None:
-            raise StudyError(place, "has both `problem` and `file`; leave one out")
-        return str(table["problem"])
-    if file is None:
-        raise StudyError(place, "problem is missing; give `problem` or `file`")
-    if "sizes" in table:
-        raise StudyError((*place, "sizes"), "the length comes from the file; leave it out")
-    given = {} if form == "auto" else {"format": form}
-    return format_spec(FileProblem.name, {"path": file, **given})
+    with _at(file), importable(folder):
+        with _at("is not TOML"):
+            plain = tomllib.loads(text)
+        top = _check(_FILE, plain)
+        if "problems" not in top:
+            raise SpecError("problems is missing")
+        plan, algorithms = _make_plan(top), _read_algorithms(top)
+        families = []
+        for number, table in enumerate(top["problems"]):
+            with _at(f"problems[{number}]"):
+                families.append(_make_family(_check(_PROBLEM, table), top))
+        own = {key: top[key] for key in ("seed", "stop", "description") if key in top}
+        name = top.get("name", "")
+        return Study(name, families, algorithms, plan, **own, folder=folder, text=text)
 
 
 def _make_plan(top: Mapping[str, Any]) -> Plan:
     """Return the plan of a study: `plan`, or that of the table which is there."""
-    given = [name for name in ("bisect", "grid") if name in top]
-    if len(given) > 1:
-        raise StudyError((), "has both [bisect] and [grid]; expected one of them")
-    name = top.get("plan", given[0] if given else Bisect.name)
-    if name not in PLANS:
-        raise StudyError((), f"plan is {name!r}; expected one of {', '.join(PLANS)}")
-    if given and given[0] != name:
-        raise StudyError((), f"plan is {name!r}, but there is a table [{given[0]}]; leave one out")
-    settings = top.get(name, {})
-    if name == Grid.name and "populations" not in settings:
-        raise StudyError((), "grid: populations is missing")
-    with _located():
-        return make(PLANS[name], settings)
+    given = {name for name in PLANS if name in top}
+    given |= {top["plan"]} if "plan" in top else set()
+    name = min(given, default=Bisect.name)
+    if len(given) > 1 or name not in PLANS:
+        raise SpecError(
+            f"the plan is {' and '.join(sorted(given))}; expected one of {', '.join(PLANS)}"
+        )
+    return make(PLANS[name], top.get(name, {}))
+
+
+def _read_algorithms(top: Mapping[str, Any]) -> dict[str, Algorithm]:
+    """Return the algorithms of the lists `models` and `algorithms` by name.
+
+    Both may have models and algorithms, as texts or as tables. In `models` the name is the text by
+    default, and EDAs have the replacement of the study.
+    """
+    named: dict[str, Algorithm] = {}
+    for key in ("models", "algorithms"):
+        common = {"replacement": top.get("replacement", "auto")} if key == "models" else {}
+        for number, entry in enumerate(top.get(key, ())):
+            with _at(f"{key}[{number}]"):
+                table = {"algorithm": entry} if isinstance(entry, str) else entry
+                kind = "algorithm" if "algorithm" in table else "model"
+                table = _check(_ENTRY[kind], table)
+                if kind not in table:
+                    raise SpecError("model is missing; give `model` or `algorithm`")
+                text, name = table.pop(kind), table.pop("name", None)
+                if kind == "model":
+                    algorithm: Algorithm = EDA(MODELS.parse(text), **{**common, **table})
+                else:
+                    algorithm = parse_algorithm(text, **common)
+                name = name or (text if key == "models" else algorithm.label)
+                if name in named:
+                    raise SpecError(f"a second algorithm named {name!r}; give it a `name`")
+                named[name] = algorithm
+    if not named:
+        raise SpecError("models is missing; list `models`, `algorithms` or both")
+    return named
+
+
+def _make_family(table: dict[str, Any], top: Mapping[str, Any]) -> Family:
+    own = table.pop("bisect", None)
+    plan = None if own is None else make(Bisect, {**top.get("bisect", {}), **own})
+    names = (*table.pop("models", ()), *table.pop("algorithms", ()))
+    file, form = table.pop("file", None), table.pop("as", "auto")
+    if (file is None) == ("problem" not in table):
+        raise SpecError("expected either `problem` or `file`")
+    if file is not None:
+        given = {"path": file} if form == "auto" else {"path": file, "format": form}
+        table["problem"] = format_spec(FileProblem.name, given)
+    return Family(**table, algorithms=names or None, plan=plan)

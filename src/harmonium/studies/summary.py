@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
-from typing import Any, Final, Literal, NamedTuple, get_args
+from itertools import chain, groupby
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -26,9 +26,9 @@ from harmonium.analysis.tables import (
 )
 from harmonium.clock import PHASES
 from harmonium.runs.record import COLUMNS
-from harmonium.studies.plans import Bisect, Case, Measured, Walk
+from harmonium.studies.plans import Bisect, Measured, Walk
 from harmonium.studies.store import Store, StoredTrial
-from harmonium.studies.trial import Outcome, Trial
+from harmonium.studies.trial import Outcome
 
 
 def summarize(walks: Iterable[Walk]) -> list[Row]:
@@ -122,26 +122,21 @@ def read_trajectories(walks: Iterable[Walk], store: Store) -> Iterator[Trajector
 
     Of a bisection these are the runs at the population found.
     """
-    for group in group_walks(walks):
-        if all(walk.state == "done" for walk in group):
-            for walk in group:
-                for trial in walk.counted:
-                    yield _read_trajectory(walk.case, trial, store)
-
-
-def _read_trajectory(case: Case, trial: Trial, store: Store) -> Trajectory:
-    result, known = store.result(trial.key), store.trace(trial.key)["improvements"]
-    return Trajectory(
-        family=case.family,
-        size=case.size,
-        instance=case.instance,
-        name=case.name,
-        seed=trial.seed,
-        optimum=result.get("optimum"),
-        evaluations=result["evaluations"],
-        improvements=list(zip(known["evaluations"], known["best"], strict=True)),
-        given=case.given,
-    )
+    done = (group for group in group_walks(walks) if all(walk.state == "done" for walk in group))
+    for walk in chain.from_iterable(done):
+        for trial in walk.counted:
+            result, known = store.result(trial.key), store.trace(trial.key)["improvements"]
+            yield Trajectory(
+                family=walk.case.family,
+                size=walk.case.size,
+                instance=walk.case.instance,
+                name=walk.case.name,
+                seed=trial.seed,
+                optimum=result.get("optimum"),
+                evaluations=result["evaluations"],
+                improvements=list(zip(known["evaluations"], known["best"], strict=True)),
+                given=walk.case.given,
+            )
 
 
 TableName = Literal[
@@ -152,7 +147,9 @@ TABLES: tuple[TableName, ...] = get_args(TableName)
 
 def list_table(what: TableName, walks: Sequence[Walk], store: Store) -> Iterator[Plain]:
     """Yield the flat rows of a table."""
-    listed: dict[TableName, Callable[[], Iterator[Plain]]] = {
+    if what in PERFORMANCE_TABLES:
+        return list_performance(what, list(read_trajectories(walks, store)))
+    listed: dict[str, Callable[[], Iterator[Plain]]] = {
         "trials": lambda: list_trials(walks, store),
         "traces": lambda: list_traces(walks, store),
         "cases": lambda: list_cases(walks),
@@ -160,8 +157,6 @@ def list_table(what: TableName, walks: Sequence[Walk], store: Store) -> Iterator
         "comparisons": lambda: list_comparisons(compare_rows(summarize(walks))),
         "scaling": lambda: list_laws(fit_laws(summarize(walks))),
     }
-    if what in PERFORMANCE_TABLES:
-        return list_performance(what, list(read_trajectories(walks, store)))
     return listed[what]()
 
 
@@ -175,6 +170,11 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
         case, (row,) = walk.case, summarize([walk])
         low, high = _bound(walk)
         problem = msgspec.json.decode(case.problem)
+        means: Plain = {
+            one: float(row.samples[one].mean()) if len(row.samples[one]) else None
+            for one in METRICS
+        }
+        del means["population"]
         yield {
             "family": case.family,
             "size": case.size,
@@ -193,11 +193,7 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
             "solved": row.solved,
             "success_rate": row.success_rate,
             "expected_evaluations": mean_of(row.expected_evaluations),
-            **{
-                metric: float(row.samples[metric].mean()) if len(row.samples[metric]) else None
-                for metric in METRICS
-                if metric != "population"
-            },
+            **means,
             "spent_runs": walk.runs,
             "spent_evaluations": walk.evaluations,
             "spent_cpu": walk.cpu_seconds,
@@ -206,13 +202,13 @@ def list_cases(walks: Sequence[Walk]) -> Iterator[Plain]:
 
 def _bound(walk: Walk) -> tuple[int | None, int | None]:
     """Return the largest population that did not suffice and the smallest that did, if known."""
-    attempt = walk.attempt
     if not isinstance(walk.case.plan, Bisect):
         return None, None
+    attempt, found = walk.attempt, walk.found
     low, high = attempt.low, attempt.high
-    if walk.found and walk.found.measured:
-        low, high = walk.found.measured.low, walk.found.measured.population
-    elif walk.found and any(one.status == "done" and not one.solved for one in walk.seen):
+    if found and found.measured:
+        low, high = found.measured.low, found.measured.population
+    elif found and any(one.status == "done" and not one.solved for one in walk.seen):
         low = attempt.population
     was_run = low is not None and low >= walk.case.smallest
     return (low if was_run else None), high
@@ -220,9 +216,8 @@ def _bound(walk: Walk) -> tuple[int | None, int | None]:
 
 def _find_row_states(walks: Sequence[Walk]) -> dict[int, str]:
     """Return the state of the row of each walk, by the identity of the walk."""
-    return {
-        id(walk): name_state(find_state(group)[0]) for group in group_walks(walks) for walk in group
-    }
+    named = ((name_state(find_state(group)[0]), group) for group in group_walks(walks))
+    return {id(walk): state for state, group in named for walk in group}
 
 
 _RESULT: Final = (
@@ -240,13 +235,12 @@ def list_trials(walks: Sequence[Walk], store: Store) -> Iterator[Plain]:
     """
     for stored, head in _choose_trials(walks, store):
         record = stored.record
-        result, columns = record.result, _list_columns(stored.frame)
-        x = result.get("x")
-        cpu = result.get("cpu_seconds", {})
+        result, shared = record.result, _describe_frame(stored.frame)
+        x, cpu = result.get("x"), result.get("cpu_seconds", {})
         yield {
             **head,
             "status": record.status,
-            **columns.settings,
+            **shared["settings"],
             **dict(zip(_RESULT, map(result.get, _RESULT), strict=True)),
             # With a letter before the bits, programs do not take them for a number.
             "x": None if x is None else f"b{x}",
@@ -256,7 +250,7 @@ def list_trials(walks: Sequence[Walk], store: Store) -> Iterator[Plain]:
             "started": record.started,
             "host": record.host,
             "harmonium": record.environment.get("harmonium"),
-            "version": columns.version,
+            "version": shared["version"],
             "error": record.error,
         }
 
@@ -288,42 +282,31 @@ def _choose_trials(walks: Sequence[Walk], store: Store) -> Iterator[tuple[Stored
         walk = places.get(stored.frame)
         if walk is None or not 0 <= stored.seed - walk.case.seed < walk.case.runs:
             continue
-        columns = _list_columns(stored.frame)
-        yield (
-            stored,
-            {
-                "key": stored.key,
-                "counted": stored.key in counted,
-                "row_state": states[id(walk)],
-                "family": walk.case.family,
-                "length": columns.length,
-                "instance": columns.instance,
-                "name": walk.case.name,
-                "population": columns.population,
-                "seed": stored.seed,
-            },
-        )
-
-
-class _Columns(NamedTuple):
-    """Columns of a frame, which trials share that differ only in their seeds."""
-
-    length: int | None
-    instance: int | None
-    population: int | None
-    settings: Plain
-    version: int
+        shared = _describe_frame(stored.frame)
+        head = {
+            "key": stored.key,
+            "counted": stored.key in counted,
+            "row_state": states[id(walk)],
+            "family": walk.case.family,
+            "length": shared["length"],
+            "instance": shared["instance"],
+            "name": walk.case.name,
+            "population": shared["population"],
+            "seed": stored.seed,
+        }
+        yield stored, head
 
 
 @lru_cache(4096)
-def _list_columns(frame: str) -> _Columns:
+def _describe_frame(frame: str) -> Plain:
+    """Return columns of a frame, which trials share that differ only in their seeds."""
     spec = msgspec.json.decode(frame)
     problem, algorithm = spec["problem"], spec["algorithm"]
     population = algorithm.get("population")
-    settings = {"problem": write_spec(problem), **describe_algorithm(algorithm)}
-    return _Columns(
-        *(problem.get("length"), problem.get("instance")),
-        population if isinstance(population, int) else None,
-        settings,
-        spec["version"],
-    )
+    return {
+        "length": problem.get("length"),
+        "instance": problem.get("instance"),
+        "population": population if isinstance(population, int) else None,
+        "settings": {"problem": write_spec(problem), **describe_algorithm(algorithm)},
+        "version": spec["version"],
+    }

@@ -36,9 +36,6 @@ from harmonium.system import is_interrupt
 VERSION = 4
 """Version of the results: raised when the same spec gives other results. Part of every key."""
 
-MAX_ERROR_CHARACTERS = 100_000
-"""Length of the text of an error up to which it is stored whole."""
-
 Status = Literal["done", "failed"]
 
 
@@ -55,14 +52,16 @@ class Trial:
     @cached_property
     def frame(self) -> str:
         """The spec without the seed; many trials share it."""
-        parts = f'"algorithm":{self.algorithm},"problem":{self.problem},"stop":{self.stop}'
-        return f'{{{parts},"version":{VERSION}}}'
+        return self._write()
 
     @cached_property
     def spec(self) -> str:
         """Everything that decides the result, as canonical JSON."""
-        parts = f'"algorithm":{self.algorithm},"problem":{self.problem},"seed":{self.seed}'
-        return f'{{{parts},"stop":{self.stop},"version":{VERSION}}}'
+        return self._write(f'"seed":{self.seed},')
+
+    def _write(self, seed: str = "") -> str:
+        parts = f'"algorithm":{self.algorithm},"problem":{self.problem},{seed}"stop":{self.stop}'
+        return f'{{{parts},"version":{VERSION}}}'
 
     @cached_property
     def key(self) -> str:
@@ -91,8 +90,11 @@ class Record(msgspec.Struct, frozen=True):
     """What the models of the run learned, or why that is not known; none if nobody asked."""
 
 
-class Outcome(msgspec.Struct):
-    """How a trial ended: what plans and summaries need of its record."""
+class Outcome(msgspec.Struct, gc=False):
+    """How a trial ended: what plans and summaries need of its record.
+
+    There may be a million; the garbage collector would search them for cycles in vain.
+    """
 
     solved: bool = False
     evaluations: int = 0
@@ -130,7 +132,7 @@ def execute(spec: str, folder: str | None, learn: bool = False) -> bytes:
     except BaseException as raised:  # noqa: BLE001  # of the user's code: recorded
         if is_interrupt(raised) and _can_be_interrupted():
             raise KeyboardInterrupt from None
-        error = _shorten(traceback.format_exc()).encode("utf-8", "backslashreplace").decode()
+        error = traceback.format_exc().encode("utf-8", "backslashreplace").decode()
     return msgspec.json.encode(
         Record(
             status="failed" if result is None else "done",
@@ -166,8 +168,8 @@ class _Follower:
     def __init__(self, problem: AnyProblem) -> None:
         self._learning: Learning | None = None
         self._why = f"it has more than {MAX_MAP_LENGTH} bits"
-        with self._explained():
-            if problem.length <= MAX_MAP_LENGTH:
+        if problem.length <= MAX_MAP_LENGTH:
+            with self._explained():
                 self._why = why_not_scorable(problem)
                 self._learning = None if self._why else Learning(problem)
 
@@ -179,10 +181,10 @@ class _Follower:
 
     def find_learned(self) -> Learned | str | None:
         """Return what was learned, or why that is not known; none if there were no models."""
-        learned: Learned | None = None
         with self._explained():
-            learned = None if self._learning is None else self._learning.learned
-        return self._why if self._learning is None else learned
+            if self._learning is not None:
+                return self._learning.learned
+        return self._why
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -201,15 +203,6 @@ def read_record(text: bytes) -> Record:
 
 def _write_time(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds")
-
-
-def _shorten(error: str) -> str:
-    """Return the beginning and the end of a text that is too long to be stored."""
-    surplus = len(error) - MAX_ERROR_CHARACTERS
-    if surplus <= 0:
-        return error
-    half = MAX_ERROR_CHARACTERS // 2
-    return f"{error[:half]}\n… {surplus:,} characters are left out …\n{error[-half:]}"
 
 
 def _can_be_interrupted() -> bool:
