@@ -124,7 +124,7 @@ def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
         for name, estimate in estimates.items():
             for part in ("mean", "low", "high"):
                 column = name if part == "mean" else f"{name}_{part}"
-                plain[column] = None if estimate is None else _know(getattr(estimate, part))
+                plain[column] = None if estimate is None else know(getattr(estimate, part))
         plain["population"] = find_population(row)
         yield plain
 
@@ -134,8 +134,8 @@ def mean_of(estimate: Estimate | None) -> float | None:
     return None if estimate is None else estimate.mean
 
 
-def _know(bound: float) -> float | None:
-    """Return a bound, or none if it is unknown or infinite."""
+def know(bound: float) -> float | None:
+    """Return a bound or mean, or none if it is unknown or infinite."""
     return bound if math.isfinite(bound) else None
 
 
@@ -150,8 +150,8 @@ def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
             "missing_sizes": " ".join(map(str, law.missing)),
             "factor": law.factor,
             "exponent": law.exponent.mean,
-            "exponent_low": _know(law.exponent.low),
-            "exponent_high": _know(law.exponent.high),
+            "exponent_low": know(law.exponent.low),
+            "exponent_high": know(law.exponent.high),
             "paper_exponent": law.paper,
         }
 
@@ -160,7 +160,7 @@ def list_comparisons(comparisons: Sequence[Comparison]) -> Iterator[Plain]:
     """Yield a flat row for each comparison of two algorithms."""
     for one in comparisons:
         plain = {name: getattr(one, name) for name in _COMPARED}
-        yield {**plain, "mean": _know(one.mean), "other_mean": _know(one.other_mean)}
+        yield {**plain, "mean": know(one.mean), "other_mean": know(one.other_mean)}
 
 
 _COMPARED: Final = (
@@ -193,19 +193,19 @@ def _list_targets(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
             "runs": row.runs,
             "successes": row.successes,
             "success_rate": row.successes / row.runs,
-            "ert": _know(row.ert),
-            "ert_low": _know(row.ert_low),
-            "ert_high": _know(row.ert_high),
-            "runtime_lower_quartile": _know(row.lower_quartile),
-            "runtime_median": _know(row.median),
-            "runtime_upper_quartile": _know(row.upper_quartile),
+            "ert": know(row.ert),
+            "ert_low": know(row.ert_low),
+            "ert_high": know(row.ert_high),
+            "runtime_lower_quartile": know(row.lower_quartile),
+            "runtime_median": know(row.median),
+            "runtime_upper_quartile": know(row.upper_quartile),
         }
 
 
 def _list_ecdfs(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
     """Yield a row for each step of each ECDF."""
     for ecdf in trace_ecdfs(trajectories):
-        for evaluations, share in zip(ecdf.steps.x, ecdf.steps.y, strict=True):
+        for evaluations, share in zip(ecdf.x, ecdf.y, strict=True):
             point = {"evaluations": int(evaluations), "proportion": float(share)}
             yield {**_group_columns(ecdf.group), **point}
 

@@ -1,29 +1,25 @@
 """The report of a study: everything that is read of a store at one moment, section by section."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Final
 
-from harmonium.analysis import findings
-from harmonium.analysis.findings import Comparison, Cost, Law, Row
+from harmonium.analysis import findings, tables
+from harmonium.analysis.findings import Comparison, Law, Row
 from harmonium.analysis.performance import Trajectory
 from harmonium.analysis.statistics import Metric
 from harmonium.reports.courses import Course, draw_convergence, draw_training
 from harmonium.reports.growth import draw_runs, draw_scaling, draw_shares
 from harmonium.reports.learned import list_models, show_learned
 from harmonium.reports.page import (
-    Cell,
     Column,
     Page,
     Section,
     Table,
-    Value,
     format_period,
     format_time,
-    know,
     write_environments,
 )
 from harmonium.reports.performance import show_performance
@@ -182,8 +178,8 @@ def _show_scaling(snapshot: Snapshot) -> Section:
     ]
     if not snapshot.laws and any(row.state == "done" for row in snapshot.rows):
         sentences.append("An exponent needs two solved sizes: there is none to show yet.")
-    tables = [tabulate_laws(snapshot.laws)]
-    return Section("growth", "How the cost grows", sentences=sentences, tables=tables)
+    laws = [tabulate_laws(snapshot.laws)]
+    return Section("growth", "How the cost grows", sentences=sentences, tables=laws)
 
 
 def _show_grid(snapshot: Snapshot, styles: Styles) -> list[Section]:
@@ -237,7 +233,7 @@ def _show_numbers(snapshot: Snapshot) -> Section:
     return Section(
         *("numbers", "All numbers"),
         sentences=describe_unsolved(snapshot.rows),
-        tables=[tabulate_rows(snapshot.rows, expected=snapshot.plan != "bisect")],
+        tables=[tabulate_rows(snapshot.rows)],
         remarks=[tolerance] if cut else [],
     )
 
@@ -292,91 +288,67 @@ def tabulate_laws(laws: Sequence[Law]) -> Table:
             Column(metric, title, "{:.2f}".format, interval=True),
             Column(f"{metric}_paper", "paper", "{:.1f}".format),
         ]
-    rows = []
-    for family, name in dict.fromkeys((law.family, law.name) for law in laws):
-        known = {law.metric: law for law in laws if (law.family, law.name) == (family, name)}
-        first = next(iter(known.values()))
-        cells: list[Any] = [family, name, " ".join(map(str, first.sizes))]
-        cells += [" ".join(map(str, first.missing)) or None] if missing else []
-        for metric in _LAW_TITLES:
-            law = known.get(metric)
-            if law is None:
-                cells += [None, None]
-                continue
-            bounds = (law.exponent.low, law.exponent.high) if law.exponent.known else ()
-            text = findings.format_exponent(law.exponent)
-            cells += [Cell(text, law.exponent.mean, *bounds), law.paper]
-        rows.append(cells)
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for law, plain in zip(laws, tables.list_laws(laws), strict=True):
+        head = {name: plain[name] or None for name in ("family", "name", "sizes", "missing_sizes")}
+        rows.setdefault((law.family, law.name), head).update(
+            {
+                law.metric: plain["exponent"],
+                f"{law.metric}_low": plain["exponent_low"],
+                f"{law.metric}_high": plain["exponent_high"],
+                f"{law.metric}_text": findings.format_exponent(law.exponent),
+                f"{law.metric}_paper": plain["paper_exponent"],
+            }
+        )
     caption = (
         "Exponents e of value = c·n^e, ± half of a 95 % interval by Student's t over the sizes; "
-        "beside them the paper's, for algorithms with the paper's own setting."
+        "beside them the paper's, for algorithms with the paper's own setting. Sizes that are "
+        "unfinished, not solved or failed are left out. Too wide: the interval says nothing about "
+        "the growth; measure more sizes."
     )
-    if missing:
-        caption += " Sizes that are unfinished, not solved or failed are left out."
-    if any(findings.is_too_wide(law.exponent) for law in laws):
-        caption += " Too wide: the interval says nothing about the growth; measure more sizes."
-    return Table("scaling", caption, columns, rows)
+    return Table("scaling", caption, columns, list(rows.values()))
 
 
-_METRIC_COLUMNS: Final = (
-    Column("population", "population", format_count, interval=True),
-    Column("evaluations", "evaluations", format_count, interval=True),
-    Column("unique_evaluations", "unique", format_count, interval=True),
-    Column("generations", "generations", format_seconds, interval=True),
-    Column("cpu_total", "CPU seconds", format_seconds, interval=True),
-    Column("cpu_building", "building seconds", format_seconds, interval=True),
-)
-_CHANCE_COLUMNS: Final = (
-    Column("success_rate", "success rate", "{:.0%}".format),
-    Column("expected_evaluations", "expected evaluations", format_count, interval=True),
-)
-
-
-def tabulate_rows(rows: Sequence[Row], *, expected: bool = False) -> Table:
+def tabulate_rows(rows: Sequence[Row]) -> Table:
     """Return a row for each problem size and algorithm, with intervals.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        What was measured.
-    expected : bool
-        Whether to show success rate and expected evaluations: not every run had to be solved.
+    Without bisections not every run had to be solved: it has success rates and expected
+    evaluations.
     """
+    bisected, given = rows[0].plan == "bisect", rows[0].given is not None
     columns = [
-        *(Column("family", "problem"), Column("size", "size", str), Column("name", "algorithm")),
-        *_METRIC_COLUMNS,
-        *(_CHANCE_COLUMNS if expected else ()),
-        *(Column("solved", "runs solved", str), Column("state", "state")),
+        Column("family", "problem"),
+        Column("size", "size", str),
+        Column("name", "algorithm"),
+        Column("population", "population", format_count, interval=not given),
+        Column("evaluations", "evaluations", format_count, interval=True),
+        Column("unique_evaluations", "unique", format_count, interval=True),
+        Column("generations", "generations", format_seconds, interval=True),
+        Column("cpu_total", "CPU seconds", format_seconds, interval=True),
+        Column("cpu_building", "building seconds", format_seconds, interval=True),
+        Column("success_rate", "success rate", "{:.0%}".format),
+        Column("expected_evaluations", "expected evaluations", format_count, interval=True),
+        Column("solved", "runs solved", str),
+        Column("state", "state"),
     ]
     values = []
-    for row in rows:
-        done = row.state == "done"
-        cells: list[Any] = [row.family, row.size, row.name]
-        for column in _METRIC_COLUMNS:
-            estimate = row.estimate(column.name)  # type: ignore[arg-type]  # a metric
-            given = column.name == "population" and row.given is not None
-            cells.append(estimate.mean if estimate and given else estimate)
-        cells += [row.success_rate, row.expected_evaluations] if expected else []
-        cells.append(Cell(f"{row.solved}/{row.runs}", row.solved) if done else None)
-        state = ": ".join(filter(None, (findings.name_state(row.state), row.reason)))
-        values.append([*cells, row.reason if row.state == "not solved" else state])
+    for row, plain in zip(rows, tables.list_rows(rows), strict=True):
+        plain["solved_text"] = f"{row.solved}/{row.runs}"
+        state = ": ".join(filter(None, (plain["state"], row.reason)))
+        plain["state"] = row.reason if row.state == "not solved" else state
+        values.append(plain if row.state == "done" else plain | {"solved": None})
     caption = (
         "Means over runs, or over instances if there are several; ± half of a 95 % interval by "
         "Student's t on logarithms, of a single population half of its bracket."
     )
-    if expected:
+    if bisected:
+        columns = [one for one in columns if not one.name.startswith(("success", "expected"))]
+    else:
         caption += (
             " Expected evaluations (ERT): the evaluations of all runs divided by the number of "
             "solved ones."
         )
     return Table("summary", caption, columns, values)
-
-
-_COST_TITLES: Final[dict[Cost, str]] = {
-    "evaluations": "evaluations",
-    "expected_evaluations": "expected evaluations",
-    "cpu_total": "CPU time",
-}
 
 
 def tabulate_comparisons(comparisons: Sequence[Comparison]) -> Table:
@@ -397,15 +369,13 @@ def tabulate_comparisons(comparisons: Sequence[Comparison]) -> Table:
         Column("better", "clearly less"),
     ]
     rows = []
-    for one in comparisons:
-        ratio = one.mean / one.other_mean if one.other_mean > 0 else math.nan
-        computed: dict[str, Value] = {
-            "cost": _COST_TITLES[one.cost],
-            "ratio": Cell(findings.format_ratio(one), know(ratio)),
-            "better": one.better or "not clear",
-        }
-        names = [column.name for column in columns]
-        rows.append([computed[name] if name in computed else getattr(one, name) for name in names])
+    for one, plain in zip(comparisons, tables.list_comparisons(comparisons), strict=True):
+        mean, other = plain["mean"], plain["other_mean"]
+        plain["cost"] = "CPU time" if one.cost == "cpu_total" else one.cost.replace("_", " ")
+        plain["ratio"] = mean / other if mean is not None and other else None
+        plain["ratio_text"] = findings.format_ratio(one)
+        plain["better"] = one.better or "not clear"
+        rows.append(plain)
     caption = (
         "Two algorithms on the same runs, or on the same instances if there are several. Ratio: "
         "mean cost of the first divided by that of the second. Less, equal: pairs in which the "
