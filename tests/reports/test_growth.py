@@ -11,9 +11,8 @@ from harmonium.analysis.findings import Law, fit_laws
 from harmonium.analysis.paper import read_points
 from harmonium.analysis.statistics import Estimate
 from harmonium.analysis.tables import know
-from harmonium.reports import growth
 from harmonium.reports.charts import Curve, Figure, Spot, thin_out
-from harmonium.reports.growth import Panel, draw_growth, trace_costs
+from harmonium.reports.growth import Cost, Panel, draw_costs, draw_growth, read_cost, trace_costs
 from harmonium.reports.page import Column
 from harmonium.reports.theme import KNOWN_STYLES, style_algorithms
 from harmonium.text import format_count
@@ -21,7 +20,7 @@ from tests.reports.stores import GRID, SMALL, Report, list_values, make_row, rea
 
 
 def trace_growth(rows: Any, laws: Any = (), metric: Any = "evaluations") -> list[Panel]:
-    return trace_costs(rows, growth.read_metric(metric), laws, metric)
+    return trace_costs(rows, metric, laws)
 
 
 def test_a_panel_has_what_was_measured(report: Report) -> None:
@@ -42,7 +41,7 @@ def test_a_panel_has_what_was_measured(report: Report) -> None:
     words = draw_growth(panels[0], KNOWN_STYLES, "cost").description
     assert words.startswith(f"OneMax, cost by size n (bits). rbm: {first.y:,.0f} at 40 to ")
     assert f"{last.y:,.0f} at 60; boa: " in words
-    figures = growth.draw_scaling(snapshot.rows, fit_laws(snapshot.rows), KNOWN_STYLES)
+    figures = draw_costs(snapshot.rows, KNOWN_STYLES, fit_laws(snapshot.rows))
     assert [(figure.name, figure.paper, "Hollow" in figure.caption) for figure in figures] == [
         *(("evaluations", True, True), ("cpu", True, True)),
         *(("population", False, False), ("building", False, False)),
@@ -52,8 +51,9 @@ def test_a_panel_has_what_was_measured(report: Report) -> None:
 def test_a_grid_has_a_panel_a_size(report: Report) -> None:
     rows = read_snapshot(report(GRID)).rows
     cells = {(f"4-traps, n = {row.size}", row.name, row.given): row for row in rows}
-    for read in (growth.read_success, growth.read_expected):
-        panels = trace_costs(rows, read)
+    costs: tuple[Cost, ...] = ("success_rate", "expected_evaluations")
+    for cost in costs:
+        panels = trace_costs(rows, cost)
         assert [panel.title for panel in panels] == ["4-traps, n = 8", "4-traps, n = 12"]
         drawn = {
             (panel.title, curve.algorithm, spot.x): spot.y
@@ -61,8 +61,8 @@ def test_a_grid_has_a_panel_a_size(report: Report) -> None:
             for curve in panel.curves
             for spot in curve.spots
         }
-        measured = {where: estimate.mean for where, row in cells.items() if (estimate := read(row))}
-        assert drawn == measured
+        found = {where: read_cost(row, cost) for where, row in cells.items()}
+        assert drawn == {where: estimate.mean for where, estimate in found.items() if estimate}
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """Costs of a study against size or population: curves, and the figures that draw them."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import altair as alt
 
@@ -35,7 +35,7 @@ PAPER_NAMES: Final = {"RBM": "rbm-paper", "BOA": "boa", "TREE": None}
 
 TREE is shown only beside such an algorithm.
 """
-PAPER_METRICS: Final[dict[Metric, str]] = {"evaluations": "evaluations", "cpu_total": "cpu_seconds"}
+PAPER_METRICS: Final[dict[str, str]] = {"evaluations": "evaluations", "cpu_total": "cpu_seconds"}
 _NOT_SOLVED: Final = ", not solved"
 
 
@@ -50,46 +50,39 @@ class Panel:
     """The paper's, each with the name of the algorithm that has its settings."""
 
 
-Reader = Callable[[Row], Estimate | None]
-"""Reads what is drawn of a row."""
+Cost = Metric | Literal["success_rate", "expected_evaluations"]
 
 
-def read_success(row: Row) -> Estimate | None:
-    """Return the share of the runs that were solved; it has no interval."""
-    share = row.success_rate
-    return None if share is None else Estimate(share, math.nan, math.nan)
+def read_cost(row: Row, cost: Cost) -> Estimate | None:
+    """Return what is drawn of a row; a success rate has no interval."""
+    if cost == "success_rate":
+        share = row.success_rate
+        return None if share is None else Estimate(share, math.nan, math.nan)
+    return row.expected_evaluations if cost == "expected_evaluations" else row.estimate(cost)
 
 
-def read_expected(row: Row) -> Estimate | None:
-    return row.expected_evaluations
-
-
-def read_metric(metric: Metric) -> Reader:
-    return lambda row: row.estimate(metric)
-
-
-def trace_costs(
-    rows: Sequence[Row], read: Reader, laws: Sequence[Law] = (), metric: Metric | None = None
-) -> list[Panel]:
+def trace_costs(rows: Sequence[Row], cost: Cost, laws: Sequence[Law] | None = None) -> list[Panel]:
     """Return a panel for each family with something measured: a value against the size.
 
-    On a grid it is a panel for each family and size, against the population. With a metric, lines
-    are the fitted laws, and the paper's points are shown; else lines join the points.
+    On a grid it is a panel for each family and size, against the population. With laws, lines are
+    these, and the paper's points are shown; else lines join the points.
     """
     panels = []
     for title, mine in _group_panels(rows).items():
         known = {
-            law.name: law for law in laws if (law.family, law.metric) == (mine[0].family, metric)
+            law.name: law
+            for law in laws or ()
+            if (law.family, law.metric) == (mine[0].family, cost)
         }
         curves = [
-            _trace_algorithm([row for row in mine if row.name == name], read, known.get(name))
+            _trace_algorithm([row for row in mine if row.name == name], cost, known.get(name))
             for name in dict.fromkeys(row.name for row in mine)
         ]
-        if metric is None:
+        if laws is None:
             curves = [replace(curve, line=None) for curve in curves]
         if any(curve.spots for curve in curves):
             shown = [one for one in curves if one.spots or one.label.endswith(_NOT_SOLVED)]
-            paper = () if metric is None else tuple(_trace_paper(mine, metric))
+            paper = () if laws is None else tuple(_trace_paper(mine, cost))
             axis = "size n (bits)" if mine[0].given is None else "population"
             panels.append(Panel(title, axis, tuple(shown), paper))
     return panels
@@ -104,9 +97,9 @@ def _group_panels(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return panels
 
 
-def _trace_algorithm(rows: Sequence[Row], read: Reader, law: Law | None) -> Curve:
+def _trace_algorithm(rows: Sequence[Row], cost: Cost, law: Law | None) -> Curve:
     """Return the curve of an algorithm: a point for each row that is done and has a value."""
-    found = [(row.given or row.size, read(row)) for row in rows if row.state == "done"]
+    found = [(row.given or row.size, read_cost(row, cost)) for row in rows if row.state == "done"]
     spots = [
         Spot(x, estimate.mean, know(estimate.low), know(estimate.high))
         for x, estimate in found
@@ -125,7 +118,7 @@ def _trace_algorithm(rows: Sequence[Row], read: Reader, law: Law | None) -> Curv
     return Curve(rows[0].name, label, spots, [(n, law.predict(n)) for n in ends if law])
 
 
-def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterator[Curve]:
+def _trace_paper(rows: Sequence[Row], cost: Cost) -> Iterator[Curve]:
     """Yield the paper's models on this family, at sizes near ours."""
     family = name_family(rows[0].problem)
     sizes = [row.size for row in rows if row.state == "done"]
@@ -133,15 +126,14 @@ def _trace_paper(rows: Sequence[Row], metric: Metric) -> Iterator[Curve]:
         spots = [
             Spot(point.size, point.value)
             for point in read_points()
-            if (point.family, point.model, point.metric)
-            == (family, kind, PAPER_METRICS.get(metric))
+            if (point.family, point.model, point.metric) == (family, kind, PAPER_METRICS.get(cost))
             and point.hidden in ("", "n/2")
             and min(sizes) / MAX_PAPER_RATIO <= point.size <= max(sizes) * MAX_PAPER_RATIO
         ]
         ours = (row.name for row in rows if name_model(row.algorithm) == kind)
         name = next(ours, alike)
         if spots and name is not None:
-            exponent = find_exponent(rows[0].problem, kind, metric)
+            exponent = find_exponent(rows[0].problem, kind, cost)
             growth = "" if exponent is None else f", {write_power(f'{exponent:.1f}')}"
             yield Curve(name, f"the paper's {kind}{growth}", spots)
 
@@ -178,67 +170,67 @@ def _keep_positive(curve: Curve) -> Curve:
     return replace(curve, spots=spots)
 
 
-_LOG: Final = "Both axes are logarithmic: a straight line is a power of n, its slope the exponent."
-_INTERVALS: Final = "Bars: 95 % intervals of the means."
+_FOUND: Final = "the smallest population found with which all runs were solved."
 _LAWS: Final = "Bars: 95 % intervals of the means; lines: fitted laws."
 _PAPER: Final = (
     " Hollow: the paper's points at sizes near ours, in the colour and shape of the algorithm with "
-    "its settings."
+    "its settings; its CPU seconds are of one core of an Opteron 6272."
 )
-_ERT: Final = (
-    "Expected evaluations to the optimum if runs that fail are repeated: the evaluations of "
-    "all runs divided by the number of solved ones (expected running time, ERT). There is no point "
-    f"where no run was solved, and no bar with too few runs or without an upper bound. {_INTERVALS}"
+_INTERVALS: Final = "Bars: 95 % intervals of the means."
+_MEANS: Final = f"Means over all runs, solved or not. {_INTERVALS}"
+
+Drawn = tuple[str, str, Cost, str, str]
+"""Name and title of a figure, the cost, its unit, and the caption."""
+
+_BISECTED: Final[tuple[Drawn, ...]] = (
+    (
+        *("evaluations", "Evaluations against {}", "evaluations", "evaluations"),
+        f"Evaluations to the optimum, with {_FOUND} Both axes are logarithmic: a straight line is "
+        f"a power of n, its slope the exponent. {_LAWS}",
+    ),
+    (
+        *("cpu", "CPU time against {}", "cpu_total", "CPU seconds"),
+        f"CPU seconds of a run at that population. {_LAWS}",
+    ),
+    (
+        *("population", "Population against {}", "population", "population"),
+        f"{_FOUND.capitalize()} {_LAWS}",
+    ),
+    (
+        *("building", "Time of model building", "cpu_building", "CPU seconds"),
+        f"CPU seconds of a run spent in building models. {_LAWS}",
+    ),
+)
+_REPEATED: Final[tuple[Drawn, ...]] = (
+    (
+        *("solved", "Success rate", "success_rate", "runs solved"),
+        "Share of the runs that were solved.",
+    ),
+    (
+        *("expected", "Expected evaluations against {}", "expected_evaluations", "evaluations"),
+        "Expected evaluations to the optimum if runs that fail are repeated: the evaluations of "
+        "all runs divided by the number of solved ones (expected running time, ERT). There is no "
+        "point where no run was solved, and no bar with too few runs or without an upper bound. "
+        + _INTERVALS,
+    ),
+    ("evaluations", "Evaluations against {}", "evaluations", "evaluations", _MEANS),
+    ("cpu", "CPU time against {}", "cpu_total", "CPU seconds", _MEANS),
 )
 
 
-def draw_scaling(rows: Sequence[Row], laws: Sequence[Law], styles: Styles) -> list[Figure]:
-    """Return evaluations, CPU time, population and building time against size."""
-    found = "the smallest population found with which all runs were solved."
-    theirs = f"{_PAPER} (Theirs are seconds of one core of an Opteron 6272.)"
-    solving = f"Evaluations to the optimum, with {found} {_LOG}"
-    running = "CPU seconds of a run at that population."
-    building = "CPU seconds of a run spent in building models."
-    figures: list[tuple[str, str, Metric, str, str]] = [
-        ("evaluations", "Evaluations against size", "evaluations", solving, _PAPER),
-        ("cpu", "CPU time against size", "cpu_total", running, theirs),
-        ("population", "Population against size", "population", found.capitalize(), ""),
-        ("building", "Time of model building", "cpu_building", building, ""),
-    ]
-    drawn = []
-    for name, title, metric, words, about_paper in figures:
-        panels = trace_costs(rows, read_metric(metric), laws, metric)
-        paper = any(panel.paper for panel in panels)
-        unit = "CPU seconds" if metric.startswith("cpu") else metric
-        caption = f"{words} {_LAWS}{about_paper if paper else ''}"
-        drawn.append(Figure(name, title, caption, _draw_all(panels, styles, unit), paper))
-    return drawn
-
-
-def draw_runs(rows: Sequence[Row], styles: Styles) -> list[Figure]:
-    """Return success rate, ERT, evaluations and CPU time of plans in which runs may fail.
-
-    They are drawn against the size, on a grid against the population.
-    """
+def draw_costs(
+    rows: Sequence[Row], styles: Styles, laws: Sequence[Law] | None = None
+) -> list[Figure]:
+    """Return costs against size, on a grid against the population; bisections have laws."""
     by = "size" if rows[0].given is None else "population"
-    means = f"Means over all runs, solved or not. {_INTERVALS}"
-    shares = "Share of the runs that were solved."
-    evaluations, seconds = read_metric("evaluations"), read_metric("cpu_total")
-    figures: list[tuple[str, str, str, Reader, str]] = [
-        ("solved", "Success rate", shares, read_success, "runs solved"),
-        ("expected", f"Expected evaluations against {by}", _ERT, read_expected, "evaluations"),
-        ("evaluations", f"Evaluations against {by}", means, evaluations, "evaluations"),
-        ("cpu", f"CPU time against {by}", means, seconds, "CPU seconds"),
-    ]
-    return [
-        Figure(name, title, caption, _draw_all(trace_costs(rows, read), styles, unit))
-        for name, title, caption, read, unit in figures
-    ]
-
-
-def _draw_all(panels: Iterable[Panel], styles: Styles, unit: str) -> list[Chart]:
-    form, log = "~g" if unit == "CPU seconds" else "~s", unit != "runs solved"
-    return [draw_growth(panel, styles, unit, form=form, log=log) for panel in panels]
+    figures = []
+    for name, title, cost, unit, caption in _REPEATED if laws is None else _BISECTED:
+        panels = trace_costs(rows, cost, laws)
+        paper = any(panel.paper for panel in panels)
+        form, log = "~g" if unit == "CPU seconds" else "~s", cost != "success_rate"
+        drawn = [draw_growth(panel, styles, unit, form=form, log=log) for panel in panels]
+        figures.append(Figure(name, title.format(by), caption + _PAPER * paper, drawn, paper=paper))
+    return figures
 
 
 def draw_shares(rows: Sequence[Row]) -> Figure:

@@ -115,7 +115,7 @@ def make_run_page(
         description="",
         complete=best.success if alone else solved == len(results),
         state=f"Ended: {best.message}." if alone else f"{solved} of {len(results)} runs solved.",
-        lead=write_result_lead(best) if alone else write_run_lead(results, best),
+        lead=("" if alone else "The best run: ") + write_result_lead(best),
         sections=[
             _show_best(best),
             _show_solutions(best),
@@ -321,24 +321,6 @@ def _follow_all(results: Sequence[Result], learnings: Sequence[Learning]) -> lis
         follow(result, learning, f"seed {result.seed}" if labels.count(result.label) > 1 else "")
         for result, learning in zip(results, learned, strict=True)
     ]
-
-
-def write_run_lead(results: Sequence[Result], best: Result) -> str:
-    """Return the first paragraph: what was found, and what it cost."""
-    goal = "" if best.optimum is None else f" (the optimum is {best.optimum:g})"
-    words = [f"The best fitness found is {best.fun:.6g}{goal}."]
-    for label in dict.fromkeys(result.label for result in results):
-        mine = [result for result in results if result.label == label]
-        solved = [result for result in mine if result.solved]
-        counted = solved or mine
-        evaluations = sum(result.evaluations for result in counted) / len(counted)
-        seconds = sum(result.cpu_total for result in counted) / len(counted)
-        which = "" if len(results) == 1 else f", solved in {len(solved)} of {len(mine)} runs,"
-        words.append(
-            f"{label}{which} took {format_count(evaluations)} evaluations and "
-            f"{format_duration(seconds)} of CPU time{'' if len(counted) == 1 else ' on average'}."
-        )
-    return " ".join(words)
 
 
 def tabulate_results(results: Sequence[Result]) -> Table:

@@ -11,7 +11,7 @@ from harmonium.analysis.findings import Comparison, Law, Row
 from harmonium.analysis.performance import Trajectory
 from harmonium.analysis.statistics import Metric
 from harmonium.reports.courses import Course, draw_convergence, draw_training
-from harmonium.reports.growth import draw_runs, draw_scaling, draw_shares
+from harmonium.reports.growth import draw_costs, draw_shares
 from harmonium.reports.learned import list_models, show_learned
 from harmonium.reports.page import (
     Column,
@@ -24,7 +24,7 @@ from harmonium.reports.page import (
 )
 from harmonium.reports.performance import show_performance
 from harmonium.reports.theme import Styles, style_algorithms
-from harmonium.reports.words import compare_algorithms, describe_unsolved, title_problem, write_lead
+from harmonium.reports.words import describe_unsolved, title_problem, write_lead
 from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Walk
 from harmonium.studies.store import About, Overview, Store
@@ -155,11 +155,10 @@ def make_study_page(snapshot: Snapshot) -> Page:
 
 
 def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    figures = draw_scaling(snapshot.rows, snapshot.laws, styles)
+    figures = draw_costs(snapshot.rows, styles, snapshot.laws)
     return [
         Section(
             *("evaluations", "Evaluations and time"),
-            sentences=compare_algorithms(snapshot.rows),
             figures=figures[:2],
         ),
         _show_scaling(snapshot),
@@ -183,7 +182,7 @@ def _show_scaling(snapshot: Snapshot) -> Section:
 
 
 def _show_grid(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    figures = draw_runs(snapshot.rows, styles)
+    figures = draw_costs(snapshot.rows, styles)
     return [
         Section("grid", "Results by population", figures=figures),
         Section("time", "Where the time goes", figures=[draw_shares(snapshot.rows)]),
@@ -191,11 +190,10 @@ def _show_grid(snapshot: Snapshot, styles: Styles) -> list[Section]:
 
 
 def _show_success(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    solved, expected, _, cpu = draw_runs(snapshot.rows, styles)
+    solved, expected, _, cpu = draw_costs(snapshot.rows, styles)
     return [
         Section(
             *("success", "Success and expected evaluations"),
-            sentences=compare_algorithms(snapshot.rows),
             figures=[solved, expected],
         ),
         show_performance(snapshot.trajectories, styles),
