@@ -186,19 +186,13 @@ def _list_improvements(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
 def _list_targets(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
     """Yield a row for each problem size, algorithm and target."""
     for row in tabulate_targets(trajectories):
+        names = ("lower_quartile", "median", "upper_quartile")
         yield {
             **_group_columns(row.group),
-            "quality": row.quality,
-            "target": row.target,
-            "runs": row.runs,
-            "successes": row.successes,
+            **{name: getattr(row, name) for name in ("quality", "target", "runs", "successes")},
             "success_rate": row.successes / row.runs,
-            "ert": know(row.ert),
-            "ert_low": know(row.ert_low),
-            "ert_high": know(row.ert_high),
-            "runtime_lower_quartile": know(row.lower_quartile),
-            "runtime_median": know(row.median),
-            "runtime_upper_quartile": know(row.upper_quartile),
+            **{name: know(getattr(row, name)) for name in ("ert", "ert_low", "ert_high")},
+            **{f"runtime_{name}": know(getattr(row, name)) for name in names},
         }
 
 

@@ -184,14 +184,6 @@ def format_time(iso: str) -> str:
     return f"{iso[:16].replace('T', ' ')} UTC"
 
 
-def format_period(first: str, last: str) -> str:
-    """Return the time between two times of the store: "2026-11-16 01:32 to 01:39 UTC"."""
-    end = format_time(last)
-    if format_time(first) == end:
-        return end
-    return f"{format_time(first)[:-4]} to {end[11:] if first[:10] == last[:10] else end}"
-
-
 def write_environments(environments: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
     """Return all versions and machines, as folded text with its title."""
     texts = ["\n".join(f"{name}: {value}" for name, value in one.items()) for one in environments]

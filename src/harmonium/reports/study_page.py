@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Final
 
 from harmonium.analysis import findings, tables
@@ -18,7 +19,6 @@ from harmonium.reports.page import (
     Page,
     Section,
     Table,
-    format_period,
     format_time,
     write_environments,
 )
@@ -71,10 +71,8 @@ class Snapshot:
     def choose_largest(self, *, learned: bool = False) -> list[tuple[str, int, Course]]:
         """Return the largest run of each family and algorithm, or of those with models stored."""
         known = [one for one in self.courses if not learned or one[2].learned is not None]
-        largest = {
-            (family, course.algorithm): course
-            for family, _, course in sorted(known, key=lambda one: one[1])
-        }
+        rising = sorted(known, key=lambda one: one[1])
+        largest = {(family, course.algorithm): course for family, _, course in rising}
         return [one for one in known if largest[one[0], one[2].algorithm] is one[2]]
 
 
@@ -124,9 +122,8 @@ def _read_courses(
 def make_study_page(snapshot: Snapshot) -> Page:
     study = snapshot.study
     styles = style_algorithms(row.name for row in snapshot.rows)
-    measured = {"bisect": _show_growth, "grid": _show_grid, "runs": _show_success}
     sections = [
-        *measured[snapshot.plan](snapshot, styles),
+        *_show_costs(snapshot, styles),
         _show_runs(snapshot, styles),
         _show_models(snapshot, styles),
         Section(
@@ -154,18 +151,23 @@ def make_study_page(snapshot: Snapshot) -> Page:
     )
 
 
-def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    figures = draw_costs(snapshot.rows, styles, snapshot.laws)
+_COSTS: Final = {
+    "bisect": ("Evaluations and time", "Population, and where the time goes"),
+    "grid": ("Results by population", "Where the time goes"),
+    "runs": ("Success and expected evaluations", "Where the time goes"),
+}
+"""Titles of the sections on costs, by plan."""
+
+
+def _show_costs(snapshot: Snapshot, styles: Styles) -> list[Section]:
+    laws = snapshot.laws if snapshot.plan == "bisect" else None
+    first, second, *others = draw_costs(snapshot.rows, styles, laws)
+    costs, times = _COSTS[snapshot.plan]
     return [
-        Section(
-            *("evaluations", "Evaluations and time"),
-            figures=figures[:2],
-        ),
+        Section("costs", costs, figures=[first, second]),
+        show_performance(snapshot.trajectories, styles),
         _show_scaling(snapshot),
-        Section(
-            *("time", "Population, and where the time goes"),
-            figures=[*figures[2:], draw_shares(snapshot.rows)],
-        ),
+        Section("time", times, figures=[*others, draw_shares(snapshot.rows)]),
     ]
 
 
@@ -175,50 +177,28 @@ def _show_scaling(snapshot: Snapshot) -> Section:
         *map(findings.describe_crossing, findings.find_crossings(snapshot.laws)),
         *map(findings.describe_price, findings.choose_prices(prices)),
     ]
-    if not snapshot.laws and any(row.state == "done" for row in snapshot.rows):
+    done = any(row.state == "done" and row.given is None for row in snapshot.rows)
+    if done and not snapshot.laws:
         sentences.append("An exponent needs two solved sizes: there is none to show yet.")
     laws = [tabulate_laws(snapshot.laws)]
     return Section("growth", "How the cost grows", sentences=sentences, tables=laws)
 
 
-def _show_grid(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    figures = draw_costs(snapshot.rows, styles)
-    return [
-        Section("grid", "Results by population", figures=figures),
-        Section("time", "Where the time goes", figures=[draw_shares(snapshot.rows)]),
-    ]
-
-
-def _show_success(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    solved, expected, _, cpu = draw_costs(snapshot.rows, styles)
-    return [
-        Section(
-            *("success", "Success and expected evaluations"),
-            figures=[solved, expected],
-        ),
-        show_performance(snapshot.trajectories, styles),
-        _show_scaling(snapshot),
-        Section("time", "Where the time goes", figures=[cpu, draw_shares(snapshot.rows)]),
-    ]
-
-
 def _show_runs(snapshot: Snapshot, styles: Styles) -> Section:
-    drawn = snapshot.choose_largest()
-    groups = []
-    for family in dict.fromkeys(family for family, _, _ in drawn):
-        mine = [(size, course) for one, size, course in drawn if one == family]
-        sizes = ", ".join(str(size) for size in sorted({size for size, _ in mine}))
-        groups.append((f"{title_problem(family)}, n = {sizes}", [course for _, course in mine]))
+    panels = []
+    for family, runs in groupby(snapshot.choose_largest(), lambda one: one[0]):
+        _, sizes, courses = zip(*runs, strict=True)
+        where = ", ".join(map(str, sorted(set(sizes))))
+        panels.append((f"{title_problem(family)}, n = {where}", courses))
     which = "The first run of each algorithm, at the largest size with results."
-    figures = [draw_convergence(groups, styles), draw_training(groups, styles)]
+    figures = [draw_convergence(panels, styles), draw_training(panels, styles)]
     return Section("runs", "Single runs", [which], figures=figures)
 
 
 def _show_models(snapshot: Snapshot, styles: Styles) -> Section:
     drawn = snapshot.choose_largest(learned=True)
     known = {family for family, _, _ in drawn}
-    reasons = [(family, why) for family, why in snapshot.reasons if family not in known]
-    remarks = [f"{family} is left out: {why}." for family, why in reasons]
+    remarks = [f"{one} is left out: {why}." for one, why in snapshot.reasons if one not in known]
     return show_learned(list_models([course for _, _, course in drawn]), styles, "", remarks)
 
 
@@ -246,7 +226,7 @@ def _list_facts(snapshot: Snapshot) -> list[tuple[str, str | None]]:
     ]
     if all_of.trials:
         facts += [
-            ("Started", format_period(all_of.first, all_of.last)),
+            ("Started", f"{format_time(all_of.first)} to {format_time(all_of.last)}"),
             ("CPU time of all trials", format_duration(all_of.cpu_seconds)),
             ("Time of all trials, one after the other", format_duration(all_of.wall_seconds)),
             ("Processor", _join(all_of.environments, "processor", "cores")),
