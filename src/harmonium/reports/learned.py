@@ -52,24 +52,23 @@ def list_models(courses: Sequence[Course]) -> list[Model]:
 
 
 def show_learned(
-    models: Sequence[Model], styles: Styles, reason: str = "", remarks: Sequence[str] = ()
+    models: Sequence[Model], styles: Styles, reason: str = "", left_out: Sequence[str] = ()
 ) -> Section:
     """Return what the models learned; without any, the reason if there is one."""
     name, title = "learned", "What the models learned"
     if not models:
         words = [f"Not shown: {reason}."] if reason else []
-        return Section(name, title, words, remarks=remarks)
+        return Section(name, title, words, left_out)
     pairs = [_draw_pairs(one, found, styles) for one in models if (found := one.learned.pairs)]
     weights = [_draw_weights(one, units, styles) for one in models if (units := one.learned.units)]
     return Section(
-        *(name, title, [_explain_learning(models)]),
+        *(name, title, [_explain_learning(models)], left_out),
         figures=[
             _draw_scores(models, styles),
             Figure("pairs", "Pairs in the last model", _PAIRS, pairs),
             Figure("weights", "Weights of the last model", _WEIGHTS, weights),
         ],
         tables=[_tabulate_learned(models)],
-        remarks=remarks,
     )
 
 

@@ -94,16 +94,14 @@ class Section:
     sentences: Sequence[str] = ()
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
-    remarks: Sequence[str] = ()
     text: str = ""
     """Shown as it is, in a monospaced font."""
 
     @property
     def has_content(self) -> bool:
         """Whether there is more than an introduction."""
-        parts = self.sentences, self.remarks, self.text
         drawn = any(figure.panels for figure in self.figures)
-        return drawn or any(parts) or any(table.rows for table in self.tables)
+        return bool(drawn or self.sentences or any(table.values for table in self.tables))
 
 
 @dataclass(frozen=True)
@@ -135,10 +133,6 @@ class Page:
     @property
     def figures(self) -> list[Figure]:
         return [figure for section in self.sections for figure in section.figures if figure.panels]
-
-    @property
-    def paper(self) -> bool:
-        return any(figure.paper for figure in self.figures)
 
     @property
     def written(self) -> str:

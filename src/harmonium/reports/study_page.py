@@ -198,22 +198,19 @@ def _show_runs(snapshot: Snapshot, styles: Styles) -> Section:
 def _show_models(snapshot: Snapshot, styles: Styles) -> Section:
     drawn = snapshot.choose_largest(learned=True)
     known = {family for family, _, _ in drawn}
-    remarks = [f"{one} is left out: {why}." for one, why in snapshot.reasons if one not in known]
-    return show_learned(list_models([course for _, _, course in drawn]), styles, "", remarks)
+    left_out = [f"{one} is left out: {why}." for one, why in snapshot.reasons if one not in known]
+    return show_learned(list_models([course for _, _, course in drawn]), styles, "", left_out)
 
 
 def _show_numbers(snapshot: Snapshot) -> Section:
-    cut = any(row.state == "done" and row.reason for row in snapshot.rows)
-    tolerance = (
-        "If the tolerance was not reached, a ceiling ended the bisection: the population may be "
-        "larger than needed."
-    )
-    return Section(
-        *("numbers", "All numbers"),
-        sentences=describe_unsolved(snapshot.rows),
-        tables=[tabulate_rows(snapshot.rows)],
-        remarks=[tolerance] if cut else [],
-    )
+    sentences = describe_unsolved(snapshot.rows)
+    if any(row.state == "done" and row.reason for row in snapshot.rows):
+        sentences.append(
+            "If the tolerance was not reached, a ceiling ended the bisection: the population may "
+            "be larger than needed."
+        )
+    tables = [tabulate_rows(snapshot.rows)]
+    return Section("numbers", "All numbers", sentences=sentences, tables=tables)
 
 
 def _list_facts(snapshot: Snapshot) -> list[tuple[str, str | None]]:
