@@ -107,17 +107,10 @@ def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
     """Yield a flat row for each problem size and algorithm, means beside their intervals."""
     for row in rows:
         plain: Plain = {
-            "family": row.family,
-            "size": row.size,
-            "name": row.name,
+            **{name: getattr(row, name) for name in ("family", "size", "name")},
             **describe_algorithm(row.algorithm),
-            "plan": row.plan,
+            **{name: getattr(row, name) for name in _COUNTED},
             "state": name_state(row.state),
-            "reason": row.reason,
-            "instances": row.instances,
-            "runs": row.runs,
-            "solved": row.solved,
-            "success_rate": row.success_rate,
         }
         estimates = {"expected_evaluations": row.expected_evaluations}
         estimates |= {metric: row.estimate(metric) for metric in METRICS}
@@ -127,6 +120,9 @@ def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
                 plain[column] = None if estimate is None else know(getattr(estimate, part))
         plain["population"] = find_population(row)
         yield plain
+
+
+_COUNTED: Final = ("plan", "state", "reason", "instances", "runs", "solved", "success_rate")
 
 
 def mean_of(estimate: Estimate | None) -> float | None:
@@ -143,9 +139,7 @@ def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
     """Yield a flat row for each scaling law."""
     for law in laws:
         yield {
-            "family": law.family,
-            "name": law.name,
-            "metric": law.metric,
+            **{name: getattr(law, name) for name in ("family", "name", "metric")},
             "sizes": " ".join(map(str, law.sizes)),
             "missing_sizes": " ".join(map(str, law.missing)),
             "factor": law.factor,

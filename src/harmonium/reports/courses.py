@@ -23,8 +23,6 @@ MAX_FACT_PANELS: Final = 24
 """Panels with facts of models; beyond, only the first are shown."""
 MAX_MARKERS: Final = 60
 """Steps of a run that are marked; markers of more would hide the line."""
-MAX_WHOLE_TICKS: Final = 6
-"""Ticks of an axis of whole numbers, one at each."""
 
 
 @dataclass(frozen=True)
@@ -245,12 +243,12 @@ def _draw_fact(title: str, label: str, courses: Sequence[Course], styles: Styles
 
 
 def _span_fact(title: str, spots: Sequence[Spot]) -> Axis:
-    """Return an axis that begins at zero; of a few whole numbers, with a tick at each."""
+    """Return an axis that begins at zero; of whole numbers without ticks between them."""
     facts = [spot.y for spot in spots]
     low, high = min(0.0, *facts), max(0.0, *facts)
     room = (high - low or 1.0) * 0.04
-    few = high - low <= MAX_WHOLE_TICKS and all(float(fact).is_integer() for fact in facts)
-    axis = alt.Axis(values=list(range(int(low), int(high) + 1)), format="d") if few else alt.Axis()
+    whole = all(float(fact).is_integer() for fact in facts)
+    axis = alt.Axis(tickMinStep=1) if whole else alt.Axis()
     domain = [low - room if low < 0 else low, high + room]
     return Axis(title, alt.Scale(domain=domain, nice=False), axis)
 

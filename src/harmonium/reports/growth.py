@@ -22,7 +22,7 @@ from harmonium.reports.charts import (
     span_share,
     thin_out,
 )
-from harmonium.reports.courses import PHASES_CAPTION, Bar, draw_phases
+from harmonium.reports.courses import PHASES_CAPTION, draw_phases
 from harmonium.reports.theme import Styles
 from harmonium.reports.words import title_problem, write_power
 
@@ -236,17 +236,21 @@ def draw_costs(
 def draw_shares(rows: Sequence[Row]) -> Figure:
     """Return the share of the four phases, a panel for each family."""
     panels = []
-    done = [row for row in rows if row.state == "done"]
-    for family in dict.fromkeys(row.family for row in done):
-        mine = [row for row in done if row.family == family]
+    for family in dict.fromkeys(row.family for row in rows if row.state == "done"):
+        mine = [row for row in rows if row.family == family and row.state == "done"]
         sizes = thin_out(sorted({row.size for row in mine}), MAX_PHASE_SIZES)
         cells = {(row.name, row.size): row for row in mine}  # on a grid the last population
-        bars: list[Bar] = []
-        for name in dict.fromkeys(row.name for row in mine):
-            for row in (cells[name, size] for size in sizes if (name, size) in cells):
-                samples: dict[Any, Any] = row.samples
-                means = {f"{one}": float(samples[f"cpu_{one}"].mean()) for one in PHASES}
-                bars.append((name, f"{name}, n = {row.size}", means))
+        bars = [
+            (row.name, f"{row.name}, n = {row.size}", _average_phases(row))
+            for name in dict.fromkeys(row.name for row in mine)
+            for size in sizes
+            if (row := cells.get((name, size)))
+        ]
         panels.append(draw_phases(title_problem(family), bars))
     caption = f"{PHASES_CAPTION} By algorithm and size, at most {MAX_PHASE_SIZES} sizes."
     return Figure("phases", "Where the time goes", caption, panels)
+
+
+def _average_phases(row: Row) -> dict[str, float]:
+    samples: dict[Any, Any] = row.samples
+    return {phase: float(samples[f"cpu_{phase}"].mean()) for phase in PHASES}
