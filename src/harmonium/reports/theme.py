@@ -83,12 +83,6 @@ def style_algorithms(names: Iterable[str]) -> dict[str, Style]:
 
     A known name has its own look, and so has a known name with settings ("rbm:hidden=n") unless
     both are shown. Other names get looks that are free on the page.
-
-    Examples
-    --------
-    >>> from harmonium.reports.theme import style_algorithms
-    >>> style_algorithms(["mine", "rbm"])["rbm"] == style_algorithms(["rbm", "boa"])["rbm"]
-    True
     """
     names = list(dict.fromkeys(names))
     styles = {name: KNOWN_STYLES[name] for name in names if name in KNOWN_STYLES}

@@ -40,16 +40,7 @@ _COSTS: Final[dict[str, tuple[Cost, ...]]] = {**COSTS, "grid": ()}
 
 
 def title_problem(text: str) -> str:
-    """Return the text of a problem or family in words; unchanged for custom problems.
-
-    Examples
-    --------
-    >>> from harmonium.reports.words import title_problem
-    >>> title_problem("trap:order=5")
-    '5-traps'
-    >>> title_problem("nk:length=20,k=4,instance=3")
-    'NK, k = 4, n = 20, instance 3'
-    """
+    """Return the text of a problem or family in words; unchanged for custom problems."""
     name, _, rest = text.partition(":")
     parts = [part.partition("=") for part in rest.split(",") if part]
     if name not in PROBLEMS or not all(value for _, _, value in parts):
@@ -83,14 +74,7 @@ def _list_numbers(what: str, numbers: Sequence[str]) -> str:
 
 
 def write_power(exponent: str) -> str:
-    """Return a power of n with a superscript.
-
-    Examples
-    --------
-    >>> from harmonium.reports.words import write_power
-    >>> write_power("1.68")
-    'n¹·⁶⁸'
-    """
+    """Return a power of n with a superscript."""
     return f"n{exponent.translate(_SUPERSCRIPTS)}"
 
 
