@@ -19,8 +19,9 @@ from benchmarks.reproduction.points import (
     read_paper,
 )
 
-from harmonium.reports.growth import Curve, Panel, Spot, draw_growth
-from harmonium.reports.theme import Figure, style_algorithms
+from harmonium.reports.charts import Curve, Figure, Spot
+from harmonium.reports.growth import Panel, draw_growth
+from harmonium.reports.theme import style_algorithms
 from harmonium.reports.words import write_power
 
 FIGURES = Path(__file__).parents[2] / "docs" / "research" / "reproduction"
@@ -72,7 +73,7 @@ def trace_ours(
     spots = tuple(make_spot(row, metric) for row in here if row.name == label)
     law = find_law(family, label, metric, laws)
     if not law:
-        return Curve(name, label, spots)
+        return Curve(name, label, spots, line=())
     line = tuple((float(size), law.predict(size)) for size in (min(law.sizes), max(law.sizes)))
     return Curve(name, f"{label}, {write_power(f'{law.exponent:.1f}')}", spots, line)
 

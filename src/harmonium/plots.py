@@ -26,8 +26,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from harmonium.analysis.performance import QUALITIES, Trajectory
+from harmonium.reports.charts import Figure
 from harmonium.reports.performance import draw_ecdfs, draw_erts
-from harmonium.reports.theme import Figure, Styles, make_config, style_algorithms
+from harmonium.reports.theme import Styles, make_config, style_algorithms
 
 if TYPE_CHECKING:
     import altair as alt

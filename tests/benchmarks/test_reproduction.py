@@ -44,7 +44,7 @@ def test_figures_have_the_points_of_both() -> None:
     panel = figures.trace_family("trap4", "cpu", points.read_rows(), points.read_laws())
     assert [curve.algorithm for curve in panel.curves] == ["rbm-paper", "boa"]
     assert panel.paper[1].label == "the paper's BOA, n³·⁹"
-    assert [spot.mean for spot in panel.paper[1].spots[:2]] == [5.195, 35.3]
+    assert [spot.y for spot in panel.paper[1].spots[:2]] == [5.195, 35.3]
     (law, *_) = points.read_laws()
     for width, found in ((0.4, True), (0.6, False)):  # no law that says nothing
         wide = law._replace(exponent=1.0, low=1 - width, high=1 + width)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from harmonium.analysis.findings import Row
 from harmonium.reports.words import (
-    compare_algorithms,
     describe_unsolved,
     join_words,
     judge,
@@ -77,7 +76,7 @@ def test_the_verdict_is_what_the_numbers_say(numbers: list[int]) -> None:
         for j, name in enumerate(NAMES)
     ]
     (verdict,) = judge(rows, "evaluations")
-    best = NAMES.index(verdict.best.name)
+    best = NAMES.index(verdict.best)
     assert means[-1, best] == means[-1].min()
     since = SIZES.index(verdict.since)
     assert (means[since:, best] == means[since:].min(axis=1)).all()
@@ -85,8 +84,6 @@ def test_the_verdict_is_what_the_numbers_say(numbers: list[int]) -> None:
         assert means[since - 1, best] > means[since - 1].min()
     others = np.delete(means[-1], best)
     assert (verdict.clear is not None) == (means[-1, best] < others.min())
-    assert verdict.next is not None
-    assert verdict.next.samples["evaluations"].mean() == others.min()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +122,7 @@ def test_what_was_not_solved_or_failed_is_said() -> None:
     one, two = make_row("one", 10, 500), make_row("two", 10, 1)
     unsolved = [one, replace(two, state="not solved", reason="not solved within population 16")]
     (verdict,) = judge(unsolved, "evaluations")
-    assert verdict.compare() == "one 500 evaluations, no other algorithm solved it"
+    assert verdict.describe() == "onemax (at 10 bits, no other algorithm solved it)"
     words = "onemax, n = 10: two was not solved within population 16."
     assert describe_unsolved(unsolved) == [words]
     assert "1 of 2 rows were not solved within their ceilings." in write_lead(unsolved)
@@ -134,16 +131,11 @@ def test_what_was_not_solved_or_failed_is_said() -> None:
     assert describe_unsolved(failed) == ["onemax, n = 10: two failed with ValueError: broken."]
 
 
-def test_costs_are_compared_at_the_largest_size() -> None:
+def test_each_cost_has_a_sentence() -> None:
     rows = [make_row("one", 10, 200, cpu=3.0), make_row("two", 10, 500, cpu=0.5)]
-    assert compare_algorithms(rows) == [
-        "onemax, n = 10: one 200 evaluations, next two with 500 (2.5 times that); "
-        "two 0.50 CPU seconds, next one with 3.0 (6.0 times that)."
-    ]
     assert write_lead(rows) == (
         "one needed the fewest evaluations on onemax (at 10 bits). two took the least CPU time on "
         "onemax (at 10 bits)."
     )
-    assert write_lead([make_row("one", size, 100 * size) for size in SIZES]) == (
-        "On onemax, one needed 1,000 evaluations at 10 bits and 3,000 evaluations at 30 bits."
-    )
+    alone = [make_row("one", size, 100 * size) for size in SIZES]
+    assert write_lead(alone) == "3 of 3 rows were solved."

@@ -106,7 +106,7 @@ def test_a_problem_that_every_first_row_solves_has_quality_one() -> None:
     runs = [make_run([(1, 10.0)], 1), make_run([(1, 10.0)], 5, name="boa")]
     assert find_ranges(runs) == {runs[0].problem: Range(10.0, 10.0)}
     (first, _) = trace_ecdfs(runs)
-    assert (first.steps.x.tolist(), first.steps.y.tolist()) == ([1], [1])
+    assert (first.x.tolist(), first.y.tolist()) == ([1], [1])
 
 
 def read_targets(rows: list[FixedTarget]) -> list[tuple[float, ...]]:
@@ -156,10 +156,10 @@ def test_instances_have_their_own_targets() -> None:
 def test_ecdf_over_runs_and_targets() -> None:
     # Targets 5 and 10: runtimes 4, 20; 10, none; 2, 50. Of six pairs, five are reached.
     (ecdf,) = trace_ecdfs(ABC, [0.5, 1.0])
-    assert ecdf.steps.x.tolist() == [2, 4, 10, 20, 50]
-    assert ecdf.steps.y.tolist() == [1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6]
+    assert ecdf.x.tolist() == [2, 4, 10, 20, 50]
+    assert ecdf.y.tolist() == [1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6]
     assert ecdf.evaluations == 100
-    values = [ecdf.steps.evaluate(where) for where in (1, 2, 9.9, 10, 49, 50, 1e9)]
+    values = [ecdf.evaluate(where) for where in (1, 2, 9.9, 10, 49, 50, 1e9)]
     assert values == [0, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 5 / 6]
 
 
@@ -211,7 +211,7 @@ def test_runtimes_and_ert_agree_with_iohinspector() -> None:
 
 
 def test_ecdf_agrees_with_iohinspector() -> None:
-    ours = {one.group.name: one.steps for one in trace_ecdfs(LOGGED, ranges=RANGES)}
+    ours = {one.group.name: one for one in trace_ecdfs(LOGGED, ranges=RANGES)}
     assert len(LOGS["ecdf"]) == 18
     for row in LOGS["ecdf"]:
         share = ours[row["name"]].evaluate(row["evaluations"])

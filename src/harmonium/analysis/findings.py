@@ -1,10 +1,10 @@
 """Findings of a study: rows, comparisons, scaling laws, crossings, prices; and their words."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -208,8 +208,8 @@ def _compare(one: Row, other: Row, cost: Cost) -> Comparison:
         other=other.name,
         unit="run" if one.instances == 1 else "instance",
         pairs=len(first),
-        mean=_find_mean(one, cost),
-        other_mean=_find_mean(other, cost),
+        mean=find_mean(one, cost),
+        other_mean=find_mean(other, cost),
         wins=int((first < second).sum()),
         ties=int((first == second).sum()),
         a12=measure_a12(first, second),
@@ -229,7 +229,8 @@ def _list_costs(row: Row, cost: Cost) -> Values:
     return costs
 
 
-def _find_mean(row: Row, cost: Cost) -> float:
+def find_mean(row: Row, cost: Cost) -> float:
+    """Return the mean cost of a row that is done; infinite if it solved nothing."""
     if cost != "expected_evaluations":
         return float(row.samples[cost].mean())
     estimate = row.expected_evaluations
@@ -521,24 +522,25 @@ def describe_price(price: Price) -> str:
     )
 
 
+Sized = TypeVar("Sized", Price, Comparison)
+
+
 def choose_prices(prices: Sequence[Price]) -> list[Price]:
     """Return the prices at the largest size of each family and pair."""
-    last: dict[tuple[str, frozenset[str]], Price] = {}
-    for price in prices:
-        pair = (price.family, frozenset((price.cheap, price.thrifty)))
-        if pair not in last or price.size > last[pair].size:
-            last[pair] = price
-    return list(last.values())
+    return choose_largest(prices, lambda one: (one.family, frozenset((one.cheap, one.thrifty))))
 
 
 def choose_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return the comparisons at the largest size of each family, population, pair and cost."""
-    largest: dict[tuple[str, int | None, str, str, str], Comparison] = {}
-    for one in comparisons:
-        which = (one.family, one.population, one.name, one.other, one.cost)
-        if which not in largest or one.size > largest[which].size:
-            largest[which] = one
-    return list(largest.values())
+    return choose_largest(
+        comparisons, lambda one: (one.family, one.population, one.name, one.other, one.cost)
+    )
+
+
+def choose_largest(found: Sequence[Sized], key: Callable[[Sized], Hashable]) -> list[Sized]:
+    """Return those with the largest size of all that have the same key."""
+    last = {key(one): one for one in sorted(found, key=lambda one: one.size)}
+    return [one for one in found if last[key(one)] is one]
 
 
 def format_estimate(

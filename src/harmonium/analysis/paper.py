@@ -12,7 +12,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-from harmonium.analysis.statistics import Metric
 from harmonium.models import BOA, PaperRBM
 from harmonium.search import EDA, PaperTree
 
@@ -34,7 +33,7 @@ _TABLE: Final[dict[str, tuple[float, float, float, float]]] = {
 # Time of model building, of BOA and RBM: given in the text for three families.
 _BUILDING: Final = {"onemax": (3.2, 2.7), "trap5": (4.1, 2.7), "nk5": (8.1, 4.3)}
 
-_COLUMNS: Final[dict[Metric, int]] = {"evaluations": 0, "cpu_total": 2}
+_COLUMNS: Final[dict[str, int]] = {"evaluations": 0, "cpu_total": 2}
 
 
 class Point(NamedTuple):
@@ -96,7 +95,7 @@ _SETTINGS: Final = {
 }
 
 
-def find_exponent(problem: Plain, model: str, metric: Metric) -> float | None:
+def find_exponent(problem: Plain, model: str, metric: str) -> float | None:
     """Return the paper's exponent of n for a problem and its RBM or BOA, or none."""
     family = name_family(problem)
     column = {"BOA": 0, "RBM": 1}.get(model)

@@ -319,25 +319,21 @@ def _estimate_ert(runs: Sequence[Trajectory], runtimes: Floats) -> tuple[float, 
 
 
 @dataclass(frozen=True)
-class Steps:
-    """A step function that rises at `x` to `y`, and is 0 before; both ascend."""
-
-    x: Floats
-    y: Floats
-
-    def evaluate(self, where: float) -> float:
-        """Return the value at a place."""
-        return float(np.append(0.0, self.y)[np.searchsorted(self.x, where, side="right")])
-
-
-@dataclass(frozen=True)
 class Ecdf:
-    """The ECDF of the runtimes of one algorithm to all targets."""
+    """The ECDF of the runtimes of one algorithm to all targets.
+
+    It is a step function that rises at `x` to `y`, and is 0 before; both ascend.
+    """
 
     group: Group
-    steps: Steps
+    x: Floats
+    y: Floats
     evaluations: int
     """The longest run: beyond it nothing is known of targets that were not reached."""
+
+    def evaluate(self, where: float) -> float:
+        """Return the share of runtimes up to a number of evaluations."""
+        return float(np.append(0.0, self.y)[np.searchsorted(self.x, where, side="right")])
 
 
 def trace_ecdfs(
@@ -348,20 +344,13 @@ def trace_ecdfs(
 ) -> list[Ecdf]:
     """Return the ECDF for each problem size and algorithm, over all its runs and targets."""
     ranges = find_ranges(trajectories) if ranges is None else ranges
-    return [
-        Ecdf(
-            group,
-            accumulate(measure_runtimes(runs, qualities, ranges)),
-            max(one.evaluations for one in runs),
-        )
-        for group, runs in group_trajectories(trajectories).items()
-    ]
-
-
-def accumulate(values: Floats) -> Steps:
-    """Return the share of all values, infinite ones among them, up to each finite value."""
-    finite, counts = np.unique(values[np.isfinite(values)], return_counts=True)
-    return Steps(finite, np.cumsum(counts) / max(1, values.size))
+    ecdfs = []
+    for group, runs in group_trajectories(trajectories).items():
+        runtimes = measure_runtimes(runs, qualities, ranges)
+        finite, counts = np.unique(runtimes[np.isfinite(runtimes)], return_counts=True)
+        shares = np.cumsum(counts) / max(1, runtimes.size)
+        ecdfs.append(Ecdf(group, finite, shares, max(one.evaluations for one in runs)))
+    return ecdfs
 
 
 def _find_quartiles(runtimes: Floats) -> Floats:

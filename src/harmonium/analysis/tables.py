@@ -107,26 +107,22 @@ def list_rows(rows: Sequence[Row]) -> Iterator[Plain]:
     """Yield a flat row for each problem size and algorithm, means beside their intervals."""
     for row in rows:
         plain: Plain = {
-            "family": row.family,
-            "size": row.size,
-            "name": row.name,
+            **{name: getattr(row, name) for name in ("family", "size", "name")},
             **describe_algorithm(row.algorithm),
-            "plan": row.plan,
+            **{name: getattr(row, name) for name in _COUNTED},
             "state": name_state(row.state),
-            "reason": row.reason,
-            "instances": row.instances,
-            "runs": row.runs,
-            "solved": row.solved,
-            "success_rate": row.success_rate,
         }
         estimates = {"expected_evaluations": row.expected_evaluations}
         estimates |= {metric: row.estimate(metric) for metric in METRICS}
         for name, estimate in estimates.items():
             for part in ("mean", "low", "high"):
                 column = name if part == "mean" else f"{name}_{part}"
-                plain[column] = None if estimate is None else _know(getattr(estimate, part))
+                plain[column] = None if estimate is None else know(getattr(estimate, part))
         plain["population"] = find_population(row)
         yield plain
+
+
+_COUNTED: Final = ("plan", "state", "reason", "instances", "runs", "solved", "success_rate")
 
 
 def mean_of(estimate: Estimate | None) -> float | None:
@@ -134,8 +130,8 @@ def mean_of(estimate: Estimate | None) -> float | None:
     return None if estimate is None else estimate.mean
 
 
-def _know(bound: float) -> float | None:
-    """Return a bound, or none if it is unknown or infinite."""
+def know(bound: float) -> float | None:
+    """Return a bound or mean, or none if it is unknown or infinite."""
     return bound if math.isfinite(bound) else None
 
 
@@ -143,15 +139,13 @@ def list_laws(laws: Sequence[Law]) -> Iterator[Plain]:
     """Yield a flat row for each scaling law."""
     for law in laws:
         yield {
-            "family": law.family,
-            "name": law.name,
-            "metric": law.metric,
+            **{name: getattr(law, name) for name in ("family", "name", "metric")},
             "sizes": " ".join(map(str, law.sizes)),
             "missing_sizes": " ".join(map(str, law.missing)),
             "factor": law.factor,
             "exponent": law.exponent.mean,
-            "exponent_low": _know(law.exponent.low),
-            "exponent_high": _know(law.exponent.high),
+            "exponent_low": know(law.exponent.low),
+            "exponent_high": know(law.exponent.high),
             "paper_exponent": law.paper,
         }
 
@@ -160,7 +154,7 @@ def list_comparisons(comparisons: Sequence[Comparison]) -> Iterator[Plain]:
     """Yield a flat row for each comparison of two algorithms."""
     for one in comparisons:
         plain = {name: getattr(one, name) for name in _COMPARED}
-        yield {**plain, "mean": _know(one.mean), "other_mean": _know(one.other_mean)}
+        yield {**plain, "mean": know(one.mean), "other_mean": know(one.other_mean)}
 
 
 _COMPARED: Final = (
@@ -186,26 +180,20 @@ def _list_improvements(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
 def _list_targets(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
     """Yield a row for each problem size, algorithm and target."""
     for row in tabulate_targets(trajectories):
+        names = ("lower_quartile", "median", "upper_quartile")
         yield {
             **_group_columns(row.group),
-            "quality": row.quality,
-            "target": row.target,
-            "runs": row.runs,
-            "successes": row.successes,
+            **{name: getattr(row, name) for name in ("quality", "target", "runs", "successes")},
             "success_rate": row.successes / row.runs,
-            "ert": _know(row.ert),
-            "ert_low": _know(row.ert_low),
-            "ert_high": _know(row.ert_high),
-            "runtime_lower_quartile": _know(row.lower_quartile),
-            "runtime_median": _know(row.median),
-            "runtime_upper_quartile": _know(row.upper_quartile),
+            **{name: know(getattr(row, name)) for name in ("ert", "ert_low", "ert_high")},
+            **{f"runtime_{name}": know(getattr(row, name)) for name in names},
         }
 
 
 def _list_ecdfs(trajectories: Sequence[Trajectory]) -> Iterator[Plain]:
     """Yield a row for each step of each ECDF."""
     for ecdf in trace_ecdfs(trajectories):
-        for evaluations, share in zip(ecdf.steps.x, ecdf.steps.y, strict=True):
+        for evaluations, share in zip(ecdf.x, ecdf.y, strict=True):
             point = {"evaluations": int(evaluations), "proportion": float(share)}
             yield {**_group_columns(ecdf.group), **point}
 

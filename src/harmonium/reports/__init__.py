@@ -7,10 +7,10 @@ from harmonium.system import find_missing, missing_error
 if find_missing("report"):
     raise missing_error("report", "reports and charts")
 
+from harmonium.reports.charts import Format
 from harmonium.reports.page import write_page
 from harmonium.reports.run_page import write_result_report, write_run_report
 from harmonium.reports.study_page import make_study_page, take_snapshot
-from harmonium.reports.theme import Format
 from harmonium.specs import SpecError
 from harmonium.studies.learning import Learning
 from harmonium.studies.store import Store, check_output

@@ -7,10 +7,21 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 
-from harmonium.reports import theme
-from harmonium.reports.courses import Course
-from harmonium.reports.page import Cell, Column, Section, Table, Value
-from harmonium.reports.theme import Chart, Figure, Styles, Tone, Values
+from harmonium.reports.charts import (
+    Chart,
+    Curve,
+    Figure,
+    Spot,
+    draw_cells,
+    draw_curves,
+    paint,
+    shade,
+    span_evaluations,
+    span_share,
+)
+from harmonium.reports.courses import Course, name_series
+from harmonium.reports.page import Column, Section, Table
+from harmonium.reports.theme import BACKGROUND, GREY, TEXT, Styles, Tone
 from harmonium.reports.words import count, title_problem, title_runs
 from harmonium.runs import Result
 from harmonium.studies.learning import Learned, Pairs, Score, Units
@@ -41,22 +52,23 @@ def list_models(courses: Sequence[Course]) -> list[Model]:
 
 
 def show_learned(
-    models: Sequence[Model], styles: Styles, reason: str = "", remarks: Sequence[str] = ()
+    models: Sequence[Model], styles: Styles, reason: str = "", left_out: Sequence[str] = ()
 ) -> Section:
     """Return what the models learned; without any, the reason if there is one."""
     name, title = "learned", "What the models learned"
     if not models:
         words = [f"Not shown: {reason}."] if reason else []
-        return Section(name, title, words, remarks=remarks)
+        return Section(name, title, words, left_out)
+    pairs = [_draw_pairs(one, found, styles) for one in models if (found := one.learned.pairs)]
+    weights = [_draw_weights(one, units, styles) for one in models if (units := one.learned.units)]
     return Section(
-        *(name, title, [explain_learning(models)], describe_units(models)),
+        *(name, title, [_explain_learning(models)], left_out),
         figures=[
             _draw_scores(models, styles),
-            _draw_maps(models, styles),
-            _draw_all_weights(models, styles),
+            Figure("pairs", "Pairs in the last model", _PAIRS, pairs),
+            Figure("weights", "Weights of the last model", _WEIGHTS, weights),
         ],
-        tables=[tabulate_learned(models)],
-        remarks=remarks,
+        tables=[_tabulate_learned(models)],
     )
 
 
@@ -64,166 +76,86 @@ class Measure(NamedTuple):
     """A share by which learned pairs are judged, and what chance would give."""
 
     title: str
-    read: Callable[[Score], float | None]
+    model: Callable[[Learned, Score], float | None]
     chance: Callable[[Learned, Score], float | None]
 
 
 MEASURES: Final = (
-    Measure("precision", lambda score: score.precision, lambda learned, _: learned.density),
+    Measure("precision", lambda _, score: score.precision, lambda learned, _: learned.density),
     Measure(
         "recall",
-        lambda score: score.recall,
+        lambda _, score: score.recall,
         lambda learned, score: (score.pairs or 0) / max(1, math.comb(learned.length, 2)),
     ),
     Measure(
         "hidden units with a block",
-        lambda score: score.captured,
+        lambda _, score: score.captured,
         lambda learned, _: learned.units.chance if learned.units else None,
     ),
+)
+_SCORES: Final = (
+    "Precision: share of the learned pairs that are true. Recall: share of the true pairs that are "
+    "learned. Dashed: what chance would give, with as many pairs drawn at random, or the last "
+    "weights of each unit shuffled."
+)
+_PAIRS: Final = (
+    "Each cell is a pair of bits. Coloured: a true pair that is learned. Hollow: a true pair that "
+    "is not learned. Black, or white on dark: a learned pair that is not true. In a directed "
+    "model, rows are parents and columns are children."
+)
+_WEIGHTS: Final = (
+    "Size of the weight between each bit and each hidden unit. Bits are in the order of the "
+    "blocks, hidden units in the order of the block they respond to most: where units capture "
+    "blocks, squares line up on the diagonal."
 )
 
 
 def _draw_scores(models: Sequence[Model], styles: Styles) -> Figure:
-    """Return how well pairs are learned: a panel for each problem and measure that a model has.
-
-    Of several runs of an algorithm on a problem the median by evaluations is drawn.
-    """
+    """Return how well pairs are learned: a panel for each problem and measure that a model has."""
     panels = []
-    drawn: list[Model] = []
-    for _, group in groupby(models, lambda one: one.course.problem):
-        chosen = _choose_medians(list(group))
-        drawn += chosen
-        for measure in MEASURES:
-            measured = [one for one in chosen if any(map(measure.read, one.learned.scores))]
-            if measured:
-                panels.append(_draw_measure(measured, styles, measure))
-    which = ""
-    if len(drawn) < len(models):
-        which = (
-            " One run of each algorithm is drawn, the median by evaluations: "
-            f"{'; '.join(one.course.label for one in drawn)}."
-        )
-    caption = (
-        "Precision: share of the learned pairs that are true. Recall: share of the true pairs "
-        "that are learned. Dashed: what chance would give, with as many pairs drawn at random, "
-        f"or the last weights of each unit shuffled.{which}"
-    )
-    return Figure("learned", "Learned pairs compared with the true ones", caption, tuple(panels))
+    for _, group in groupby(models, lambda one: one.title):
+        mine = list(group)
+        panels += [panel for one in MEASURES if (panel := _draw_measure(mine, one, styles))]
+    return Figure("learned", "Learned pairs compared with the true ones", _SCORES, panels)
 
 
-def _choose_medians(models: Sequence[Model]) -> list[Model]:
-    runs: dict[str, list[Model]] = {}
-    for one in sorted(models, key=lambda one: one.learned.last.evaluations):
-        runs.setdefault(one.course.algorithm, []).append(one)
-    names = dict.fromkeys(one.course.algorithm for one in models)
-    return [runs[name][(len(runs[name]) - 1) // 2] for name in names]
-
-
-def _draw_measure(models: Sequence[Model], styles: Styles, measure: Measure) -> Chart:
-    series = {one.course.algorithm: one.series for one in models}
-    values: list[dict[str, Any]] = [
-        {"algorithm": one.course.algorithm, "series": one.series, "run": one.course.label}
-        | {"evaluations": score.evaluations, "generation": score.generation}
-        | {"which": which, "share": share}
-        for one in models
-        for score in one.learned.scores
-        for which, share in (
-            ("model", measure.read(score)),
-            ("chance", measure.chance(one.learned, score)),
-        )
-        if share is not None
-    ]
-    name, title = measure.title, models[0].title
-    axes = (
-        theme.encode_evaluations(max(value["evaluations"] for value in values)),
-        theme.encode_share("share", name),
-    )
-    tooltip = [
-        "run:N",
-        alt.Tooltip("evaluations:Q", format=","),
-        "generation:Q",
-        alt.Tooltip("share:Q", title=name, format=".0%"),
-    ]
-    dashes = ("model", "chance")
-    layers = theme.draw_lines(values, axes, series, styles, tooltip, dashes=dashes, marked=True)
-    words = "; ".join(
-        f"{one.course.label} ends with {measure.read(one.learned.last) or 0:.0%}, by chance "
-        f"{measure.chance(one.learned, one.learned.last) or 0:.0%}"
-        for one in models
-    )
-    description = f"{title}, {name} of learned pairs by evaluations. {words}."
-    return theme.finish(layers, title, description, subtitle=name)
-
-
-def _draw_all_weights(models: Sequence[Model], styles: Styles) -> Figure:
-    caption = (
-        "Size of the weight between each bit and each hidden unit. Bits are in the order of "
-        "the blocks, hidden units in the order of the block they respond to most: where units "
-        "capture blocks, squares line up on the diagonal."
-    )
-    panels = [_draw_weights(one, one.learned.units, styles) for one in models if one.learned.units]
-    return Figure("weights", "Weights of the last model", caption, tuple(panels))
+def _draw_measure(models: Sequence[Model], measure: Measure, styles: Styles) -> Chart | None:
+    """Draw a share by evaluations, a curve for each run whose models have it."""
+    series = name_series(one.course for one in models)
+    curves = []
+    for kind, read in (("model", measure.model), ("chance", measure.chance)):
+        for course, learned in ((one.course, one.learned) for one in models):
+            if any(measure.model(learned, score) for score in learned.scores):
+                shares = {score.evaluations: read(learned, score) for score in learned.scores}
+                spots = [Spot(x, share) for x, share in shares.items() if share is not None]
+                label = series[course.algorithm]
+                curves.append(Curve(course.algorithm, label, spots, run=course.label, kind=kind))
+    if not curves:
+        return None
+    highest = max(spot.x for curve in curves for spot in curve.spots)
+    axes = span_evaluations(highest), span_share(measure.title)
+    return draw_curves(models[0].title, curves, axes, styles, subtitle=measure.title)
 
 
 def _draw_weights(one: Model, units: Units, styles: Styles) -> Chart:
     """Draw the sizes of the weights: bits by hidden units, the units ordered by block."""
-    weights = units.weights
-    length, hidden = len(weights), len(weights[0])
-    strongest = max(map(max, weights)) or 1.0
+    length, hidden = len(units.weights), len(units.weights[0])
+    strongest = max(map(max, units.weights)) or 1.0
     values = [
-        {"bit": bit, "unit": unit, "weight": weight}
-        for bit, row in enumerate(weights)
+        {"row": bit, "column": unit, "strength": weight}
+        for bit, row in enumerate(units.weights)
         for unit, weight in enumerate(row)
         if weight > 0.05 * strongest
     ]
-    cells = (
-        theme.encode_cells(alt.X, "unit", "hidden unit, ordered by block", hidden),
-        theme.encode_cells(alt.Y, "bit", "bit", length),
-    )
-    tone = styles[one.course.algorithm].tone
-    looks = [_shade("weight", "size of the weight", strongest, tone)]
-    tooltip = ["bit:O", "unit:O", "weight:Q"]
     words = (
         f"{one.title}, {one.series}: sizes of the weights between {length} bits and {hidden} "
         f"hidden units. {units.captured:.0%} of the units have most of their weight on one block."
     )
-    return _draw_cells(values, cells, looks, tooltip, (one.title, words, one.series))
-
-
-def _draw_cells(
-    values: Values,
-    cells: tuple[alt.X | alt.Y, alt.X | alt.Y],
-    looks: Sequence[Any],
-    tooltip: Sequence[Any],
-    words: tuple[str, str, str],
-) -> Chart:
-    title, description, subtitle = words
-    marks = alt.Chart(theme.make_data(values)).mark_rect(strokeWidth=0.8)
-    chart = marks.encode(*cells, *looks, tooltip=list(tooltip))
-    return theme.finish([chart], title, description, subtitle=subtitle, height=300)
-
-
-def _shade(field: str, title: str, highest: float, tone: Tone) -> alt.Color:
-    """Return a colour from that of the page to a tone, with a legend."""
-    shades = [theme.paint(theme.BACKGROUND), theme.paint(tone)]
-    return alt.Color(
-        f"{field}:Q",
-        scale=alt.Scale(
-            type="pow", exponent=0.75, interpolate="rgb", domain=[0, highest], range=shades
-        ),
-        legend=alt.Legend(title=title, tickCount=4, direction="horizontal"),
+    axes = ("hidden unit, ordered by block", hidden), ("bit", length)
+    looks = [shade("size of the weight", strongest, styles[one.course.algorithm].tone)]
+    return draw_cells(
+        one.title, values, axes, looks, ["strength:Q"], description=words, subtitle=one.series
     )
-
-
-def _draw_maps(models: Sequence[Model], styles: Styles) -> Figure:
-    caption = (
-        "Each cell is a pair of bits. Coloured: a true pair that is learned. Hollow: a true pair "
-        "that is not learned. Black, or white on dark: a learned pair that is not true."
-    )
-    if any(one.learned.pairs.directed for one in models if one.learned.pairs):
-        caption += " In a directed model, rows are parents and columns are children."
-    panels = [_draw_pairs(one, one.learned.pairs, styles) for one in models if one.learned.pairs]
-    return Figure("pairs", "Pairs in the last model", caption, tuple(panels))
 
 
 def _draw_pairs(one: Model, pairs: Pairs, styles: Styles) -> Chart:
@@ -233,77 +165,64 @@ def _draw_pairs(one: Model, pairs: Pairs, styles: Styles) -> Chart:
         "true, not learned": pairs.missed,
         "learned, not true": pairs.wrong,
     }
-    values = (
-        {"kind": kind, "one": first, "other": second, "strength": strength}
+    values = [
+        {"kind": kind, "row": first, "column": second, "strength": strength}
         for kind, found in kinds.items()
         for first, second, strength in found
-    )
+    ]
     rows, columns = ("bit: parent", "bit: child") if pairs.directed else ("bit", "bit")
     tone, length = styles[one.course.algorithm].tone, one.learned.length
     legend = alt.Legend(title=None, columns=2, symbolType="square")
 
     def scale(*tones: Tone) -> alt.Scale:
-        return alt.Scale(domain=list(kinds), range=[theme.paint(tone) for tone in tones])
+        return alt.Scale(domain=list(kinds), range=list(map(paint, tones)))
 
-    cells = (
-        theme.encode_cells(alt.X, "other", columns, length),
-        theme.encode_cells(alt.Y, "one", rows, length),
-    )
     looks = [
-        alt.Fill("kind:N", scale=scale(tone, theme.BACKGROUND, theme.TEXT), legend=legend),
-        alt.Stroke("kind:N", scale=scale(tone, theme.GREY, theme.TEXT), legend=legend),
+        alt.Fill("kind:N", scale=scale(tone, BACKGROUND, TEXT), legend=legend),
+        alt.Stroke("kind:N", scale=scale(tone, GREY, TEXT), legend=legend),
     ]
-    strength = alt.Tooltip("strength:Q", title=pairs.unit)
-    tooltip = [alt.Tooltip("kind:N", title="pair"), "one:O", "other:O", strength]
+    tooltip = ["kind:N", alt.Tooltip("strength:Q", title=pairs.unit)]
     score = one.learned.last
-    description = (
+    words = (
         f"{one.title}, {one.series}, pairs of bits that the last model has learned: {score.pairs}, "
         f"{score.precision or 0:.0%} of them true, {score.recall or 0:.0%} of the true pairs."
     )
-    return _draw_cells(values, cells, looks, tooltip, (one.title, description, one.series))
+    axes = (columns, length), (rows, length)
+    return draw_cells(
+        one.title, values, axes, looks, tooltip, description=words, subtitle=one.series
+    )
 
 
-def describe_units(models: Sequence[Model]) -> list[str]:
-    """Return how many hidden units capture a block; the paper claims that those of an RBM do."""
-    return [
-        f"{one.course.problem}: {one.course.label}: {units.captured:.0%} of the "
-        f"{len(units.weights[0])} hidden units capture a block ({units.chance:.0%} if the bits of "
-        f"each unit were shuffled), and {units.blocks_captured} of the {units.blocks} blocks are "
-        "captured."
-        for one in models
-        if (units := one.learned.units)
-    ]
-
-
-def explain_learning(models: Sequence[Model]) -> str:
+def _explain_learning(models: Sequence[Model]) -> str:
     """Return a paragraph on what counts as learned by these models."""
     strengths = {
         one.course.algorithm: f"{one.course.algorithm}, {pairs.unit}, {pairs.threshold:.2g}"
         for one in models
         if (pairs := one.learned.pairs)
     }
-    words = ["Do models find out which bits interact?"]
-    if strengths:
-        words.append(
-            "A model has learned a pair of bits when the strength of the pair reaches the model's "
-            "threshold. What the strength is, and the threshold: "
-            f"{'; '.join(strengths.values())}. A pair is true when both bits are in one block of "
-            "the problem."
-        )
-    if any(one.learned.units for one in models):
-        words.append(
-            "A hidden unit captures a block when most of the sum of its squared weights is on the "
-            "bits of the block: the paper claims that the hidden units of an RBM do."
-        )
-    if any(one.learned.interleaved for one in models):
-        words.append(
-            "Of interleaved populations, the models shown are those of the population that found "
-            "the best; generations are its own."
-        )
-    return " ".join(words)
+    of_pairs = (
+        f"What the strength is, and the threshold: {'; '.join(strengths.values())}. "
+        if strengths
+        else ""
+    )
+    return (
+        "Do models find out which bits interact? A model has learned a pair of bits when the "
+        f"strength of the pair reaches the model's threshold. {of_pairs}A pair is true when both "
+        "bits are in one block of the problem. A hidden unit captures a block when most of the sum "
+        "of its squared weights is on the bits of the block: the paper claims that the hidden "
+        "units of an RBM do. Of interleaved populations, the models shown are those of the "
+        "population that found the best; generations are its own."
+    )
 
 
-def tabulate_learned(models: Sequence[Model]) -> Table:
+def _tabulate_learned(models: Sequence[Model]) -> Table:
+    shares = {
+        "precision": "precision",
+        "chance": "by chance",
+        "recall": "recall",
+        "units": "units with a block",
+        "units_chance": "if shuffled",
+    }
     columns = [
         Column("problem", "problem"),
         Column("algorithm", "algorithm"),
@@ -311,29 +230,22 @@ def tabulate_learned(models: Sequence[Model]) -> Table:
         Column("generation", "generation", format_count),
         Column("evaluations", "evaluations", format_count),
         Column("pairs", "learned pairs", format_count),
-        *(
-            Column(name, title, "{:.0%}".format)
-            for name, title in (
-                *(("precision", "precision"), ("chance", "by chance"), ("recall", "recall")),
-                *(("units", "units with a block"), ("units_chance", "if shuffled")),
-            )
-        ),
+        *(Column(name, title, "{:.0%}".format) for name, title in shares.items()),
         Column("blocks", "blocks captured", str),
     ]
     rows = []
     for one in models:
-        score, units = one.learned.last, one.learned.units
-        captured: tuple[Value, Value, Value] = (None, None, None)
+        learned, units = one.learned, one.learned.units
+        row: dict[str, Any] = {"problem": one.course.problem, "algorithm": one.course.label}
+        row |= learned.last._asdict() | {"chance": learned.density}
         if units:
-            blocks = Cell(f"{units.blocks_captured} of {units.blocks}", units.blocks_captured)
-            captured = (units.captured, units.chance, blocks)
-        rows.append(
-            (
-                *(one.course.problem, one.course.label, score.population, score.generation),
-                *(score.evaluations, score.pairs, score.precision, one.learned.density),
-                *(score.recall, *captured),
-            )
-        )
+            row |= {
+                "units": units.captured,
+                "units_chance": units.chance,
+                "blocks": units.blocks_captured,
+                "blocks_text": f"{units.blocks_captured} of {units.blocks}",
+            }
+        rows.append(row)
     caption = "The last model of each run: its pairs of bits, and what its hidden units capture."
     return Table("learned", caption, columns, rows)
 
@@ -350,7 +262,7 @@ def show_interactions(result: Result, title: str, styles: Styles) -> list[Sectio
             "Strong colours mean large terms that have both."
         )
         panel = _draw_interactions(result, title, styles)
-        figures = [Figure("interactions", "Bits that interact", caption, (panel,))]
+        figures = [Figure("interactions", "Bits that interact", caption, [panel])]
     words = [describe_interactions(result)]
     return [Section("interactions", "Which bits interact", words, figures=figures)]
 
@@ -377,19 +289,13 @@ def describe_interactions(result: Result) -> str:
 def _draw_interactions(result: Result, title: str, styles: Styles) -> Chart:
     """Draw a cell for each pair, both ways."""
     values = [
-        {"one": one, "other": other, "strength": pair.strength or 1.0}
+        {"row": one, "column": other, "strength": pair.strength or 1.0}
         for pair in result.interactions
         for one, other in ((pair.one, pair.other), (pair.other, pair.one))
     ]
     strongest = max(value["strength"] for value in values)
-    colour = _shade("strength", "strength", strongest, styles[result.label].tone)
-    known = result.function is not None
-    length = len(result.x)
-    cells = (
-        theme.encode_cells(alt.X, "one", "bit", length),
-        theme.encode_cells(alt.Y, "other", "bit", length),
-    )
-    looks = [colour if known else colour.legend(None)]
-    tooltip = ["one:O", "other:O", *(["strength:Q"] if known else [])]
+    looks = [shade("strength", strongest, styles[result.label].tone)]
+    known = ["strength:Q"] if result.function else []
+    axes = [("bit", len(result.x))] * 2
     words = f"{title}, pairs of bits that interact: {len(result.interactions)}."
-    return _draw_cells(values, cells, looks, tooltip, (title, words, result.label))
+    return draw_cells(title, values, axes, looks, known, description=words, subtitle=result.label)

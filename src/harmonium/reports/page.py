@@ -5,12 +5,12 @@ import gzip
 import hashlib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import vl_convert
@@ -18,7 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harmonium.analysis.findings import format_estimate
 from harmonium.analysis.statistics import Estimate
-from harmonium.reports.theme import DISC, VEGA_LITE, Figure, Styles, make_config
+from harmonium.reports.charts import PAPER, VEGA_LITE, Figure
+from harmonium.reports.theme import DISC, Styles, make_config
 from harmonium.system import write_atomically
 from harmonium.version import __version__
 
@@ -32,17 +33,17 @@ class Cell(NamedTuple):
     high: float | None = None
 
 
-Value = Cell | Estimate | str | float | None
-"""What a row may have; the column writes numbers and estimates."""
-
-
 @dataclass(frozen=True)
 class Column:
-    """A column; `name` is its name in CSV files, as in the exports of studies."""
+    """A column of a table, and of its CSV file.
+
+    A row has its value under `name`, the bounds of the interval under `name_low` and `name_high`,
+    as in the exports of studies, and another text than the value's under `name_text`.
+    """
 
     name: str
     title: str
-    write: Callable[[float], str] | None = None
+    write: Callable[[Any], str] | None = None
     """Writes its numbers; none for a column of text."""
     interval: bool = False
 
@@ -50,50 +51,37 @@ class Column:
     def numeric(self) -> bool:
         return self.write is not None
 
-    def show(self, value: Value) -> Cell:
-        if value is None or isinstance(value, Cell):
-            return value or Cell("–")
-        if isinstance(value, str) or self.write is None:
-            return Cell(str(value))
-        if isinstance(value, Estimate):
-            if not math.isfinite(value.mean):
-                return Cell("–")
-            text = format_estimate(value, self.write, spread=self.interval)
-            return Cell(text, value.mean, know(value.low), know(value.high))
-        return Cell(self.write(value), float(value))
+    def show(self, row: Mapping[str, Any]) -> Cell:
+        value, text = row.get(self.name), row.get(f"{self.name}_text")
+        if value is None or self.write is None:
+            return Cell(text or ("–" if value is None else str(value)))
+        low, high = (row.get(f"{self.name}_{part}") for part in ("low", "high"))
+        if not self.interval:
+            return Cell(text or self.write(value), float(value))
+        bounds = (math.nan if bound is None else bound for bound in (low, high))
+        estimate = Estimate(value, *bounds)
+        text = text or format_estimate(estimate, self.write, spread=True)
+        return Cell(text, float(value), low, high)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns; `name` becomes the file name of its CSV.
-
-    Numeric columns that are empty in every row are left out.
-    """
+    """Rows by the names of columns; `name` becomes the file name of its CSV."""
 
     name: str
     caption: str
     columns: Sequence[Column]
-    values: Sequence[Sequence[Value]]
+    values: Sequence[Mapping[str, Any]]
 
-    def __post_init__(self) -> None:
-        cells = [
-            [column.show(value) for column, value in zip(self.columns, row, strict=True)]
-            for row in self.values
-        ]
-        kept = [
-            place
-            for place, column in enumerate(self.columns)
-            if not column.numeric or any(row[place].value is not None for row in cells)
-        ]
-        object.__setattr__(self, "columns", [self.columns[place] for place in kept])
-        object.__setattr__(self, "rows", [[row[place] for place in kept] for row in cells])
+    @cached_property
+    def shown(self) -> list[Column]:
+        """The columns without numeric ones that are empty in every row."""
+        filled = {name for row in self.values for name, value in row.items() if value is not None}
+        return [one for one in self.columns if not one.numeric or one.name in filled]
 
-    rows: Sequence[Sequence[Cell]] = field(init=False)
-
-
-def know(bound: float | None) -> float | None:
-    """Return the bound of an interval; none if it is not a number, or infinite."""
-    return None if bound is None or not math.isfinite(bound) else float(bound)
+    @cached_property
+    def rows(self) -> list[list[Cell]]:
+        return [[column.show(row) for column in self.shown] for row in self.values]
 
 
 @dataclass(frozen=True)
@@ -106,16 +94,14 @@ class Section:
     sentences: Sequence[str] = ()
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
-    remarks: Sequence[str] = ()
     text: str = ""
     """Shown as it is, in a monospaced font."""
 
     @property
     def has_content(self) -> bool:
         """Whether there is more than an introduction."""
-        parts = self.sentences, self.remarks, self.text
         drawn = any(figure.panels for figure in self.figures)
-        return drawn or any(parts) or any(table.rows for table in self.tables)
+        return bool(drawn or self.sentences or any(table.values for table in self.tables))
 
 
 @dataclass(frozen=True)
@@ -149,10 +135,6 @@ class Page:
         return [figure for section in self.sections for figure in section.figures if figure.panels]
 
     @property
-    def paper(self) -> bool:
-        return any(figure.paper for figure in self.figures)
-
-    @property
     def written(self) -> str:
         return format_time(datetime.now(UTC).isoformat())
 
@@ -174,6 +156,7 @@ def render(page: Page, watched: str | None = None) -> str:
             watched=watched,
             version=__version__,
             ring=DISC,
+            paper=PAPER,
             policy=_write_policy(script),
             css=_read_template("page.css"),
             library=_pack_library(),
@@ -193,14 +176,6 @@ def write_page(path: Path, page: Page) -> None:
 def format_time(iso: str) -> str:
     """Return a time of the store to the minute: "2026-11-16 01:32 UTC"."""
     return f"{iso[:16].replace('T', ' ')} UTC"
-
-
-def format_period(first: str, last: str) -> str:
-    """Return the time between two times of the store: "2026-11-16 01:32 to 01:39 UTC"."""
-    end = format_time(last)
-    if format_time(first) == end:
-        return end
-    return f"{format_time(first)[:-4]} to {end[11:] if first[:10] == last[:10] else end}"
 
 
 def write_environments(environments: Sequence[dict[str, str]]) -> list[tuple[str, str]]:

@@ -3,7 +3,6 @@
 Titles of axes are those of COCO and IOHprofiler; `analysis.performance` cites them.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -17,9 +16,21 @@ from harmonium.analysis.performance import (
     tabulate_targets,
     trace_ecdfs,
 )
-from harmonium.reports import theme
-from harmonium.reports.page import Cell, Column, Section, Table, know
-from harmonium.reports.theme import Chart, Figure, Styles
+from harmonium.analysis.tables import know
+from harmonium.reports import charts
+from harmonium.reports.charts import (
+    Axis,
+    Chart,
+    Curve,
+    Figure,
+    Spot,
+    draw_curves,
+    span_log,
+    span_share,
+    thin_out,
+)
+from harmonium.reports.page import Column, Section, Table
+from harmonium.reports.theme import Styles
 from harmonium.reports.words import title_problem
 from harmonium.text import format_count
 
@@ -27,7 +38,6 @@ MAX_STEPS: Final = 200
 """Steps of a line; more are thinned out, which moves it by at most half a per cent."""
 
 _CROSS: Final = "M-.9,-.9L.9,.9M-.9,.9L.9,-.9"
-_ALGORITHM: Final = alt.Tooltip("series:N", title="algorithm")
 
 Grouped = TypeVar("Grouped", Ecdf, FixedTarget)
 
@@ -59,107 +69,61 @@ def draw_erts(
 
 
 def _draw_sizes(
-    curves: Iterable[Grouped],
+    found: Iterable[Grouped],
     draw: Callable[[str, Sequence[Grouped], Styles], Chart],
     styles: Styles,
-) -> tuple[Chart, ...]:
-    groups: dict[tuple[str, int], list[Grouped]] = {}
-    for curve in curves:
-        groups.setdefault((curve.group.family, curve.group.size), []).append(curve)
-    return tuple(
-        draw(f"{title_problem(family)}, n = {size}", mine, styles)
-        for (family, size), mine in groups.items()
-    )
+) -> list[Chart]:
+    groups: dict[str, list[Grouped]] = {}
+    for one in found:
+        title = f"{title_problem(one.group.family)}, n = {one.group.size}"
+        groups.setdefault(title, []).append(one)
+    return [draw(title, mine, styles) for title, mine in groups.items()]
 
 
 def _draw_ecdf(title: str, ecdfs: Sequence[Ecdf], styles: Styles) -> Chart:
     """Draw the ECDF of runtimes of each algorithm; a cross ends those with targets missed."""
     highest = max(2, *(ecdf.evaluations for ecdf in ecdfs))
-    lines: list[dict[str, Any]] = []
-    ends: list[dict[str, Any]] = []
+    x = span_log("function evaluations", [1, highest], room=0, grid=False)
+    axes = x._replace(form=",.0f"), span_share("proportion of (run, target) pairs")
+    curves, ends = [], []
     for ecdf in ecdfs:
-        missed = ecdf.steps.evaluate(highest) < 1
-        lines += _list_steps(ecdf, ecdf.evaluations if missed else highest)
-        ends += lines[-1:] if missed else []
-    scale, axis = theme.span_log([1, highest], room=0), theme.label_log(grid=False)
-    x = alt.X("evaluations:Q", title="function evaluations", scale=scale, axis=axis)
-    y = theme.encode_share("share", "proportion of (run, target) pairs")
-    series = {ecdf.group.label: ecdf.group.label for ecdf in ecdfs}
-    tooltip = [
-        _ALGORITHM,
-        alt.Tooltip("evaluations:Q", title="evaluations", format=",.0f"),
-        alt.Tooltip("share:Q", title="targets reached", format=".1%"),
-    ]
-    layers = theme.draw_lines(lines, (x, y), series, styles, tooltip, steps=True)
-    if ends:
-        crosses = theme.chart(ends)
-        layers.append(
-            crosses.mark_point(shape=_CROSS, size=60, strokeWidth=2, opacity=1).encode(
-                *(x, y, theme.colour_series(series, styles, strokes=True)), tooltip=tooltip
-            )
-        )
-    words = "; ".join(
-        f"{ecdf.group.label} reaches {ecdf.steps.evaluate(highest):.0%} of the targets within "
-        f"{format_count(ecdf.evaluations)}"
-        for ecdf in ecdfs
-    )
-    description = f"{title}, proportion of targets reached by function evaluations. {words}."
-    return theme.finish(layers, title, description)
+        name, missed = ecdf.group.label, ecdf.evaluate(highest) < 1
+        spots = _list_steps(ecdf, ecdf.evaluations if missed else highest)
+        curves.append(Curve(name, name, spots))
+        end = {"algorithm": name, "series": name, "x": spots[-1].x, "y": spots[-1].y}
+        ends += [end] if missed else []
+    crosses = charts.chart(ends).mark_point(shape=_CROSS, size=60, strokeWidth=2, opacity=1)
+    colour = charts.colour_curves(curves, styles)
+    others = [crosses.encode(axes[0].x, axes[1].y, colour)] if ends else []
+    return draw_curves(title, curves, axes, styles, steps=True, marked=False, others=others)
 
 
-def _list_steps(ecdf: Ecdf, end: float) -> list[dict[str, Any]]:
+def _list_steps(ecdf: Ecdf, end: float) -> list[Spot]:
     """Return the points of an ECDF from one evaluation to the end, at most `MAX_STEPS`."""
-    steps = ecdf.steps
-    inside = (steps.x > 1) & (steps.x < end)
-    points = list(zip(steps.x[inside].tolist(), steps.y[inside].tolist(), strict=True))
-    first, last = ((float(where), steps.evaluate(where)) for where in (1, end))
-    return [
-        _name(ecdf) | {"evaluations": where, "share": share}
-        for where, share in (first, *theme.thin_out(points, MAX_STEPS), last)
-    ]
+    inside = (ecdf.x > 1) & (ecdf.x < end)
+    points = list(map(Spot, ecdf.x[inside].tolist(), ecdf.y[inside].tolist()))
+    first, last = (Spot(float(where), ecdf.evaluate(where)) for where in (1, end))
+    return [first, *thin_out(points, MAX_STEPS), last]
 
 
 def _draw_ert(title: str, rows: Sequence[FixedTarget], styles: Styles) -> Chart:
     """Draw the ERT to each target; a line ends at the last target that a run reaches."""
-    targets = [row.target for row in rows if row.target is not None]
-    by_fitness = len(targets) == len(rows)
-    places = targets if by_fitness else [row.quality for row in rows]
-    values: list[dict[str, Any]] = [
-        _name(row)
-        | {"target": place, "ert": row.ert, "low": know(row.ert_low), "high": know(row.ert_high)}
-        | {"successes": f"{row.successes} of {row.runs}"}
-        for row, place in zip(rows, places, strict=True)
-        if row.successes
-    ]
-    x = alt.X(
-        "target:Q",
-        title="target f(x)" if by_fitness else "target, share of the range of f(x)",
-        scale=alt.Scale(zero=False, nice=False, domain=[min(places), max(places)]),
-        axis=alt.Axis(grid=False, tickCount=6, format="~g" if by_fitness else "%"),
-    )
-    scale = theme.span_log([value["ert"] for value in values])
-    y = alt.Y("ert:Q", title="ERT (function evaluations)", scale=scale, axis=theme.label_log())
-    tooltip = [
-        _ALGORITHM,
-        alt.Tooltip("target:Q", title="target", format=".4~g" if by_fitness else ".0%"),
-        alt.Tooltip("ert:Q", title="ERT", format=",.4~g"),
-        alt.Tooltip("low:Q", title="95 % from", format=",.4~g"),
-        alt.Tooltip("high:Q", title="to", format=",.4~g"),
-        alt.Tooltip("successes:N", title="runs that reach it"),
-    ]
-    series = {row.group.label: row.group.label for row in rows}
-    layers = theme.draw_lines(values, (x, y), series, styles, tooltip, marked=True)
-    last = {row.group.label: row for row in rows}
-    words = "; ".join(
-        f"{label} to the last target: {format_count(row.ert) if row.successes else '–'} "
-        f"({row.successes} of {row.runs} runs)"
-        for label, row in last.items()
-    )
-    return theme.finish(layers, title, f"{title}, expected running time by target. {words}.")
-
-
-def _name(curve: Ecdf | FixedTarget) -> dict[str, Any]:
-    return dict.fromkeys(("algorithm", "series", "run"), curve.group.label)
+    by_fitness = all(row.target is not None for row in rows)
+    curves: dict[str, list[Spot]] = {row.group.label: [] for row in rows}
+    places = [row.quality if row.target is None else row.target for row in rows]
+    for row, place in zip(rows, places, strict=True):
+        if row.successes:
+            reached = f"{row.successes} of {row.runs} runs"
+            bounds = know(row.ert_low), know(row.ert_high)
+            curves[row.group.label].append(Spot(place, row.ert, *bounds, reached))
+    scale = alt.Scale(zero=False, nice=False, domain=[min(places), max(places)])
+    axis = alt.Axis(grid=False, tickCount=6, format="~g" if by_fitness else "%")
+    words = "target f(x)" if by_fitness else "target, share of the range of f(x)"
+    x = Axis(words, scale, axis, ",.4~g" if by_fitness else ".0%")
+    erts = [spot.y for spots in curves.values() for spot in spots]
+    axes = x, span_log("ERT (function evaluations)", erts)
+    drawn = [Curve(label, label, spots) for label, spots in curves.items()]
+    return draw_curves(title, drawn, axes, styles)
 
 
 _QUALITIES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
@@ -188,19 +152,24 @@ def tabulate_erts(trajectories: Sequence[Trajectory]) -> Table:
         Column("family", "problem"),
         Column("size", "size", str),
         Column("name", "algorithm"),
-        *(
-            Column(f"ert_{100 * quality:.0f}", f"{quality:.0%}", format_count, interval=True)
-            for quality in _QUALITIES
-        ),
     ]
-    rows: dict[object, list[Any]] = {}
+    columns += [
+        Column(f"ert_{quality:.0%}".rstrip("%"), f"{quality:.0%}", format_count, interval=True)
+        for quality in _QUALITIES
+    ]
+    rows: dict[object, dict[str, Any]] = {}
     for row in tabulate_targets(trajectories, _QUALITIES):
-        group = row.group
-        cells = rows.setdefault(group, [group.family, group.size, group.label])
-        missed = f" ({row.successes}/{row.runs})" if row.successes < row.runs else ""
-        bounds = (row.ert_low, row.ert_high) if math.isfinite(row.ert_low) else ()
-        shown = Cell(format_count(row.ert) + missed, row.ert, *bounds) if row.successes else None
-        cells.append(shown)
+        head = {"family": row.group.family, "size": row.group.size, "name": row.group.label}
+        cells = rows.setdefault(row.group, head)
+        if row.successes:
+            name = f"ert_{row.quality:.0%}".rstrip("%")
+            missed = f" ({row.successes}/{row.runs})" if row.successes < row.runs else ""
+            cells |= {
+                name: row.ert,
+                f"{name}_low": know(row.ert_low),
+                f"{name}_high": know(row.ert_high),
+                f"{name}_text": format_count(row.ert) + missed,
+            }
     caption = (
         "Fixed targets: expected running time (ERT) in evaluations, to targets from the worst "
         "first row (0 %) to the optimum (100 %). (2/10): two of ten runs reach it; a dash: none."

@@ -1,7 +1,7 @@
-"""The pages of runs: one result for practitioners, and runs on a problem for researchers."""
+"""The page of one or more runs: what was found, how, and what the models learned."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from itertools import groupby
 from math import hypot
 from pathlib import Path
 from typing import Any, Final
@@ -11,18 +11,11 @@ import numpy as np
 from harmonium.arrays import format_bits
 from harmonium.environment import describe_environment
 from harmonium.problems import Problem
+from harmonium.reports.charts import thin_out
 from harmonium.reports.courses import Course, draw_convergence, draw_time, draw_training, follow
 from harmonium.reports.learned import list_models, show_interactions, show_learned
-from harmonium.reports.page import (
-    Column,
-    Page,
-    Section,
-    Table,
-    format_time,
-    write_environments,
-    write_page,
-)
-from harmonium.reports.theme import Figure, Styles, style_algorithms, thin_out
+from harmonium.reports.page import Column, Page, Section, Table, write_environments, write_page
+from harmonium.reports.theme import Styles, style_algorithms
 from harmonium.reports.words import count, join_words, title_problem
 from harmonium.runs import Result, Step
 from harmonium.runs.result import advise, describe_course, describe_optimality
@@ -59,56 +52,102 @@ def write_result_report(path: Path, result: Result, name: str | None = None) -> 
     >>> result = hm.maximize(lambda bits: float(bits.sum()), 30, seed=1, max_calls=2000)
     >>> write_result_report(Path("ones.html"), result, "number of ones")  # doctest: +SKIP
     """
-    write_page(path, make_result_page(result, name))
+    write_page(path, make_run_page([result], name))
 
 
-def make_result_page(result: Result, name: str | None = None) -> Page:
-    title = result.problem if name is None else name
-    styles = style_algorithms([result.label])
-    names, generations = result.variables, result.generations
-    number = format_count(len(result.x) if names is None else len(names.variables))
-    length = f"{number} {'bits' if names is None else 'variables'}"
-    written = format_time(datetime.now(UTC).isoformat())
-    population = format_count(result.best_found_by) if result.best_found_by else None
-    if population is None and any(step.population for step in result.trace):
-        population = "none: the best is an initial solution"
-    advice = f"Optimal: {describe_optimality(result)}. {advise(result)}"
+def write_run_report(
+    path: Path, problem: Problem, results: Sequence[Result], learnings: Sequence[Learning] = ()
+) -> None:
+    """Write the page of one or more runs on a problem.
+
+    Parameters
+    ----------
+    path : Path
+        The HTML file to write.
+    problem : Problem
+        The problem that was solved.
+    results : sequence of Result
+        What `run` returned, one for each run.
+    learnings : sequence of Learning, optional
+        The callbacks of the runs, in the same order; they show what the models learned.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import harmonium as hm
+    >>> from harmonium.reports import Learning, write_run_report
+    >>> problem = hm.Trap(length=20, order=5)
+    >>> learning = Learning(problem)
+    >>> result = hm.run(problem, hm.EDA("boa", population=400), seed=1, callback=learning)
+    >>> write_run_report(Path("run.html"), problem, [result], [learning])  # doctest: +SKIP
+    """
+    reason = why_not_scorable(problem) or (_NO_MODELS if learnings else _NOT_FOLLOWED)
+    write_page(path, make_run_page(results, None, learnings, reason))
+
+
+_NOT_FOLLOWED: Final = "no `Learning` followed the runs to look at their models"
+_NO_MODELS: Final = "no model was built that offers `interactions()` or `weights()`"
+
+
+def make_run_page(
+    results: Sequence[Result],
+    name: str | None = None,
+    learnings: Sequence[Learning] = (),
+    reason: str = "",
+) -> Page:
+    """Return the page of runs; of several, the best solutions are those of the best run.
+
+    The reason is why nothing is known of their models; without one there is no section on them.
+    """
+    best = max(results, key=lambda result: -result.fun if result.minimized else result.fun)
+    alone = len(results) == 1
+    title = best.problem if name is None else name
+    courses = thin_out(_follow_all(results, learnings), MAX_DRAWN_RUNS)
+    styles = style_algorithms(course.algorithm for course in courses)
+    named = len(best.x) if best.variables is None else len(best.variables.variables)
+    length = f"{format_count(named)} {'bits' if best.variables is None else 'variables'}"
+    solved = sum(result.solved for result in results)
+    labels, seeds = (_join_values(results, field) for field in ("label", "seed"))
+    advice = f"Optimal: {describe_optimality(best)}. {advise(best)}"
     return Page(
-        kind="optimisation",
+        kind="run" if alone else "runs",
         title=title,
         description="",
-        complete=result.success,
-        state=f"Ended: {result.message}.",
-        lead=write_result_lead(result),
+        complete=best.success if alone else solved == len(results),
+        state=f"Ended: {best.message}." if alone else f"{solved} of {len(results)} runs solved.",
+        lead=("" if alone else "The best run: ") + write_result_lead(best),
         sections=[
-            _show_best(result),
-            show_solutions(result),
-            *show_interactions(result, title, styles),
-            _show_course(result, title, styles),
+            _show_best(best),
+            _show_solutions(best),
+            *show_interactions(best, title, styles),
+            _show_course(courses, title_problem(title), styles, results),
+            *([show_learned(list_models(courses), styles, reason)] if reason else []),
             Section("next", "What to do next", [advice]),
-            Section("numbers", "All numbers", tables=[tabulate_trace(result.trace, _TRACE)]),
+            Section(
+                *("numbers", "All numbers"),
+                tables=[tabulate_results(results), tabulate_trace(results[0].trace)],
+            ),
         ],
-        run=f"{length}, {result.label}, seed {result.seed}, written {written}",
+        run=f"{length}, {labels}, seed {seeds}",
         facts=[
+            ("Problem", best.problem),
             ("Length", length),
-            ("Goal", "the smallest value" if result.minimized else "the largest value"),
-            ("Target", None if result.optimum is None else f"{result.optimum:.10g}"),
-            ("Algorithm", result.algorithm),
-            ("Population that found the best", population),
-            ("Generations", None if generations is None else format_count(generations)),
-            ("Seed", str(result.seed)),
-            ("Time on the clock", format_duration(result.seconds)),
-            ("Page written", written),
+            ("Goal", "the smallest value" if best.minimized else "the largest value"),
+            ("Target", None if best.optimum is None else f"{best.optimum:.10g}"),
+            ("Algorithm", _join_values(results, "algorithm")),
+            ("Population that found the best", _join_values(results, "best_found_by")),
+            ("Seed", seeds),
+            ("Time on the clock", format_duration(sum(result.seconds for result in results))),
         ],
         texts=write_environments([describe_environment()]),
         styles=styles,
     )
 
 
-_TRACE: Final = (
-    "One row for each step, of long runs of some. Evaluations are rows that the search "
-    "asked for, calls are function calls."
-)
+def _join_values(results: Sequence[Result], field: str) -> str:
+    """Return the different values of a field that runs have; empty if none has one."""
+    values = (getattr(result, field) for result in results)
+    return join_words(list(dict.fromkeys(str(value) for value in values if value is not None)))
 
 
 def write_result_lead(result: Result) -> str:
@@ -145,24 +184,17 @@ def write_result_lead(result: Result) -> str:
 
 def _show_best(result: Result) -> Section:
     if result.variables is None:
-        return Section("bits", "The best bits", [describe_ones(result)], text=format_bits(result.x))
+        ones = list_bits(np.flatnonzero(result.x), MAX_RANGES_OF_ONES)
+        words = (
+            f"{format_count(result.x.sum())} of the {format_count(len(result.x))} bits are ones, "
+            f"counted from 0: {ones}."
+        )
+        return Section("bits", "The best bits", [words], text=format_bits(result.x))
     texts = result.variables.list_texts(result.x)
     columns = [Column("name", "variable"), Column("best", "value")]
-    table = Table("values", "The best value of each variable.", columns, list(texts.items()))
+    rows = [{"name": name, "best": text} for name, text in texts.items()]
+    table = Table("values", "The best value of each variable.", columns, rows)
     return Section("bits", "The best values", tables=[table])
-
-
-def describe_ones(result: Result) -> str:
-    """Return a sentence on which of the best bits are one, counted from 0."""
-    ones = np.flatnonzero(result.x)
-    length = len(result.x)
-    if len(ones) in (0, length):
-        return f"{'All' if len(ones) else 'None'} of the {format_count(length)} bits are one."
-    verb = "is" if len(ones) == 1 else "are"
-    return (
-        f"{format_count(len(ones))} of the {format_count(length)} bits {verb} one, counted from 0: "
-        f"{list_bits(ones, MAX_RANGES_OF_ONES)}."
-    )
 
 
 def list_bits(places: Iterable[int] | np.ndarray, most: int = MAX_LISTED_BITS) -> str:
@@ -170,49 +202,35 @@ def list_bits(places: Iterable[int] | np.ndarray, most: int = MAX_LISTED_BITS) -
 
     Three or more neighbours are joined: "0, 3–5".
     """
-    groups: list[list[int]] = []
-    for place in map(int, places):
-        if groups and groups[-1][-1] == place - 1:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
     ranges: list[str] = []
-    for group in groups:
-        ranges += [f"{group[0]}–{group[-1]}"] if len(group) > 2 else map(str, group)
+    for _, group in groupby(enumerate(places), lambda one: one[1] - one[0]):
+        bits = [bit for _, bit in group]
+        ranges += [f"{bits[0]}–{bits[-1]}"] if len(bits) > 2 else map(str, bits)
     return ", ".join(ranges[:most]) + (", …" if len(ranges) > most else "") or "none"
 
 
-def show_solutions(result: Result) -> Section:
+def _show_solutions(result: Result) -> Section:
     words = [describe_common(result)] if len(result.solutions) > 1 else []
-    if result.variables is None and (flips := describe_flips(result)):
-        words.append(flips)
+    words += [describe_flips(result)] if result.variables is None else []
     title = "What good solutions have in common"
     return Section("solutions", title, words, tables=[tabulate_solutions(result)])
 
 
 def describe_common(result: Result) -> str:
     """Return which bits or values are the same in all of the best solutions."""
-    if result.variables is not None:
-        texts = [result.variables.list_texts(solution.x) for solution in result.solutions]
-        names = [name for name in texts[0] if len({one[name] for one in texts}) == 1]
-        head = f"The {len(texts)} best solutions have"
-        if not names:
-            return f"{head} no value in common."
-        values = ", ".join(f"{name}={texts[0][name]}" for name in names)
-        return f"{head} these values in common: {values}."
     bits = np.array([solution.x for solution in result.solutions])
+    head = f"The {len(bits)} best solutions have"
+    if result.variables is not None:
+        texts = [result.variables.list_texts(row) for row in bits]
+        names = [name for name in texts[0] if len({one[name] for one in texts}) == 1]
+        values = ", ".join(f"{name}={texts[0][name]}" for name in names)
+        return f"{head} these values in common: {values or 'none'}."
     same = (bits == bits[0]).all(axis=0)
-    head = (
-        f"The {len(bits)} best solutions have {format_count(int(same.sum()))} of "
-        f"{format_count(len(same))} bits in common"
+    ones, zeros = (list_bits(np.flatnonzero(same & (bits[0] == value))) for value in (1, 0))
+    return (
+        f"{head} {format_count(same.sum())} of {format_count(len(same))} bits in common (ones: "
+        f"{ones}; zeros: {zeros}). They differ in these: {list_bits(np.flatnonzero(~same))}."
     )
-    parts = [
-        f"{name}: {list_bits(np.flatnonzero(same & (bits[0] == value)))}"
-        for name, value in (("ones", 1), ("zeros", 0))
-        if (same & (bits[0] == value)).any()
-    ]
-    common = f"{head} ({'; '.join(parts)})." if parts else f"{head}."
-    return f"{common} They differ in these: {list_bits(np.flatnonzero(~same))}."
 
 
 def describe_flips(result: Result) -> str:
@@ -253,114 +271,46 @@ def tabulate_solutions(result: Result) -> Table:
             before, texts = names.list_texts(best.x), names.list_texts(solution.x)
             changed = [f"{name}={texts[name]}" for name in texts if texts[name] != before[name]]
             words = ", ".join(changed)
-        difference = solution.fun - best.fun
-        error = solution.fun_error if result.noisy else None
         rows.append(
-            (
-                *(rank, solution.fun + 0.0, error, difference + 0.0, len(changed)),
-                *(words if changed else None, solution.found_at),
-            )
+            {
+                "rank": rank,
+                "value": solution.fun + 0.0,
+                "error": solution.fun_error if result.noisy else None,
+                "difference": solution.fun - best.fun + 0.0,
+                "changed": len(changed),
+                what: words if changed else None,
+                "found_at": solution.found_at,
+            }
         )
     caption = "The best different solutions, best first; of equal ones the first that was found."
     caption += " Bits are counted from 0." if of_bits else ""
     return Table("solutions", caption, columns, rows)
 
 
-def _show_course(result: Result, title: str, styles: Styles) -> Section:
-    """Return best and mean by evaluations, the facts of models, and CPU time by phase."""
-    course = follow(result)
-    time = draw_time(title, [course])
-    if not result.trace:
-        words = "The run ended before its first step was complete: there is no course to draw."
-        return Section("course", "Course of the run", [words], figures=[time])
-    groups = [(title, [course])]
-    figures = [draw_convergence(groups, styles, "value"), draw_training(groups, styles), time]
-    return Section("course", "Course of the run", [describe_course(result)], figures=figures)
+def _show_course(
+    courses: Sequence[Course], title: str, styles: Styles, results: Sequence[Result]
+) -> Section:
+    """Return best and mean by evaluations, the facts of models, and CPU time by phase.
 
-
-def write_run_report(
-    path: Path, problem: Problem, results: Sequence[Result], learnings: Sequence[Learning] = ()
-) -> None:
-    """Write the page of one or more runs on a problem.
-
-    Parameters
-    ----------
-    path : Path
-        The HTML file to write.
-    problem : Problem
-        The problem that was solved.
-    results : sequence of Result
-        What `run` returned, one for each run.
-    learnings : sequence of Learning, optional
-        The callbacks of the runs, in the same order; they show what the models learned.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> import harmonium as hm
-    >>> from harmonium.reports import Learning, write_run_report
-    >>> problem = hm.Trap(length=20, order=5)
-    >>> learning = Learning(problem)
-    >>> result = hm.run(problem, hm.EDA("boa", population=400), seed=1, callback=learning)
-    >>> write_run_report(Path("run.html"), problem, [result], [learning])  # doctest: +SKIP
+    With interleaved populations there is a panel for each algorithm.
     """
-    write_page(path, make_run_page(problem, results, learnings))
-
-
-_NOT_FOLLOWED: Final = "no `Learning` followed the runs to look at their models"
-_NO_MODELS: Final = "no model was built that offers `interactions()` or `weights()`"
-
-
-def make_run_page(
-    problem: Problem, results: Sequence[Result], learnings: Sequence[Learning] = ()
-) -> Page:
-    drawn, remarks = _choose_runs(_follow_all(results, learnings))
-    styles = style_algorithms(course.algorithm for course in drawn)
-    title, words = results[0].problem, title_problem(results[0].problem)
-    solved = sum(result.solved for result in results)
-    end = "Solved." if solved else f"Ended by {results[0].stopped_by}."
-    best = max(results, key=lambda result: -result.fun if result.minimized else result.fun)
-    trace = "The first run, one row for each step; long traces are thinned out."
-    tables = [tabulate_results(results), tabulate_trace(results[0].trace, trace)]
-    reason = why_not_scorable(problem) or (_NO_MODELS if learnings else _NOT_FOLLOWED)
-    return Page(
-        kind="single run" if len(results) == 1 else "runs",
-        title=title,
-        description="",
-        complete=solved == len(results),
-        state=end if len(results) == 1 else f"{solved} of {len(results)} runs solved.",
-        lead=write_run_lead(results, best),
-        sections=[
-            Section(
-                "course",
-                "Course of the runs" if len(results) > 1 else "Course of the run",
-                figures=[*_draw_courses(words, drawn, styles), draw_time(words, drawn)],
-                remarks=remarks,
-            ),
-            show_learned(list_models(drawn), styles, reason),
-            Section("numbers", "All numbers", tables=tables),
-        ],
-        run=f"{problem.length} bits, {_join_values(results, 'label')}, "
-        f"seed {_join_values(results, 'seed')}",
-        facts=[
-            ("Problem", title),
-            ("Length", f"{problem.length} bits"),
-            ("Algorithm", _join_values(results, "algorithm")),
-            ("Population that found the best", _join_values(results, "best_found_by")),
-            ("Seed", _join_values(results, "seed")),
-        ],
-        texts=[
-            ("The best bits", format_bits(best.x)),
-            *write_environments([describe_environment()]),
-        ],
-        styles=styles,
-    )
-
-
-def _join_values(results: Sequence[Result], field: str) -> str:
-    """Return the different values of a field that runs have; empty if none has one."""
-    values = (getattr(result, field) for result in results)
-    return join_words(list(dict.fromkeys(str(value) for value in values if value is not None)))
+    traced = [course for course in courses if course.best]
+    words = [describe_course(results[0])] if len(results) == 1 else []
+    if len(courses) < len(results):
+        words.append(f"The charts show {len(courses)} of the {len(results)} runs.")
+    if not traced:
+        words.append("The run ended before its first step was complete: there is nothing to draw.")
+    groups = [(title, traced)]
+    names = list(dict.fromkeys(course.algorithm for course in traced))
+    if len(names) > 1 and any(course.interleaved for course in traced):
+        mine = {name: [one for one in traced if one.algorithm == name] for name in names}
+        groups = [(f"{title}: {name}", runs) for name, runs in mine.items()]
+    figures = [
+        draw_convergence(groups, styles, "value", shared=True),
+        draw_training([(title, traced)], styles),
+        draw_time(title, courses),
+    ]
+    return Section("course", "Course of the search", words, figures=figures)
 
 
 def _follow_all(results: Sequence[Result], learnings: Sequence[Learning]) -> list[Course]:
@@ -371,51 +321,6 @@ def _follow_all(results: Sequence[Result], learnings: Sequence[Learning]) -> lis
         follow(result, learning, f"seed {result.seed}" if labels.count(result.label) > 1 else "")
         for result, learning in zip(results, learned, strict=True)
     ]
-
-
-def _choose_runs(courses: Sequence[Course]) -> tuple[list[Course], list[str]]:
-    """Return the runs that are drawn, as many of each algorithm, and a remark if not all are."""
-    if len(courses) <= MAX_DRAWN_RUNS:
-        return list(courses), []
-    names = list(dict.fromkeys(course.algorithm for course in courses))
-    each = max(1, MAX_DRAWN_RUNS // len(names))
-    drawn: list[Course] = []
-    for name in names:
-        drawn += [course for course in courses if course.algorithm == name][:each]
-    first = "first run" if each == 1 else f"first {each} runs"
-    whose = " of each algorithm" if len(names) > 1 else ""
-    return drawn, [f"The charts show the {first}{whose}."]
-
-
-def _draw_courses(title: str, drawn: Sequence[Course], styles: Styles) -> list[Figure]:
-    """Return how runs went; with interleaved populations, a panel for each algorithm."""
-    courses = [course for course in drawn if course.evaluations]
-    groups = [(title, courses)]
-    if any(course.interleaved for course in courses):
-        groups = [
-            (f"{title}: {name}", [course for course in courses if course.algorithm == name])
-            for name in dict.fromkeys(course.algorithm for course in courses)
-        ]
-    training = draw_training([(title, courses)], styles)
-    return [draw_convergence(groups, styles, shared=True), training]
-
-
-def write_run_lead(results: Sequence[Result], best: Result) -> str:
-    """Return the first paragraph: what was found, and what it cost."""
-    goal = "" if best.optimum is None else f" (the optimum is {best.optimum:g})"
-    words = [f"The best fitness found is {best.fun:.6g}{goal}."]
-    for label in dict.fromkeys(result.label for result in results):
-        mine = [result for result in results if result.label == label]
-        solved = [result for result in mine if result.solved]
-        counted = solved or mine
-        evaluations = sum(result.evaluations for result in counted) / len(counted)
-        seconds = sum(result.cpu_total for result in counted) / len(counted)
-        which = "" if len(results) == 1 else f", solved in {len(solved)} of {len(mine)} runs,"
-        words.append(
-            f"{label}{which} took {format_count(evaluations)} evaluations and "
-            f"{format_duration(seconds)} of CPU time{'' if len(counted) == 1 else ' on average'}."
-        )
-    return " ".join(words)
 
 
 def tabulate_results(results: Sequence[Result]) -> Table:
@@ -431,19 +336,14 @@ def tabulate_results(results: Sequence[Result]) -> Table:
         Column("cpu_total", "CPU seconds", format_seconds),
         Column("stopped_by", "ended by"),
     ]
-    rows = [[getattr(result, column.name) for column in columns] for result in results]
+    rows = [{one.name: getattr(result, one.name) for one in columns} for result in results]
     return Table("runs", "One row for each run.", columns, rows)
 
 
-def tabulate_trace(trace: Sequence[Step], caption: str) -> Table:
-    """Return a row for each step of a run, with the facts of its models.
-
-    Columns without values are left out; so are the calls if they equal the evaluations.
-    """
+def tabulate_trace(trace: Sequence[Step]) -> Table:
+    """Return a row for each step of a run, with the facts of its models."""
     trace = thin_out(trace, MAX_TRACE_ROWS)
-    called = any(step.calls != step.evaluations for step in trace)
-    counts = ["step", "generation", "population", "evaluations", *(["calls"] if called else [])]
-    names = [*counts, "best", "mean"]
+    counts = ("step", "generation", "population", "evaluations", "calls")
     labels = list(dict.fromkeys(label for step in trace for label in step.facts))
     columns = [
         *(Column(name, name, format_count) for name in counts),
@@ -451,7 +351,12 @@ def tabulate_trace(trace: Sequence[Step], caption: str) -> Table:
         *(Column(f"fact_{label}", label, "{:.4g}".format) for label in labels),
     ]
     rows = [
-        [getattr(step, name) for name in names] + [step.facts.get(label) for label in labels]
+        {name: getattr(step, name) for name in (*counts, "best", "mean")}
+        | {f"fact_{label}": value for label, value in step.facts.items()}
         for step in trace
     ]
+    caption = (
+        "The first run, one row for each step, of long runs of some. Evaluations are rows that the "
+        "search asked for, calls are function calls."
+    )
     return Table("trace", caption, columns, rows)

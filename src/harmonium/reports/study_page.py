@@ -1,34 +1,30 @@
 """The report of a study: everything that is read of a store at one moment, section by section."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Final
 
-from harmonium.analysis import findings
-from harmonium.analysis.findings import Comparison, Cost, Law, Row
+from harmonium.analysis import findings, tables
+from harmonium.analysis.findings import Comparison, Law, Row
 from harmonium.analysis.performance import Trajectory
 from harmonium.analysis.statistics import Metric
 from harmonium.reports.courses import Course, draw_convergence, draw_training
-from harmonium.reports.growth import draw_runs, draw_scaling, draw_shares
+from harmonium.reports.growth import draw_costs, draw_shares
 from harmonium.reports.learned import list_models, show_learned
 from harmonium.reports.page import (
-    Cell,
     Column,
     Page,
     Section,
     Table,
-    Value,
-    format_period,
     format_time,
-    know,
     write_environments,
 )
 from harmonium.reports.performance import show_performance
 from harmonium.reports.theme import Styles, style_algorithms
-from harmonium.reports.words import compare_algorithms, describe_unsolved, title_problem, write_lead
+from harmonium.reports.words import describe_unsolved, title_problem, write_lead
 from harmonium.studies.driver import read_walks
 from harmonium.studies.plans import Walk
 from harmonium.studies.store import About, Overview, Store
@@ -75,10 +71,8 @@ class Snapshot:
     def choose_largest(self, *, learned: bool = False) -> list[tuple[str, int, Course]]:
         """Return the largest run of each family and algorithm, or of those with models stored."""
         known = [one for one in self.courses if not learned or one[2].learned is not None]
-        largest = {
-            (family, course.algorithm): course
-            for family, _, course in sorted(known, key=lambda one: one[1])
-        }
+        rising = sorted(known, key=lambda one: one[1])
+        largest = {(family, course.algorithm): course for family, _, course in rising}
         return [one for one in known if largest[one[0], one[2].algorithm] is one[2]]
 
 
@@ -128,9 +122,8 @@ def _read_courses(
 def make_study_page(snapshot: Snapshot) -> Page:
     study = snapshot.study
     styles = style_algorithms(row.name for row in snapshot.rows)
-    measured = {"bisect": _show_growth, "grid": _show_grid, "runs": _show_success}
     sections = [
-        *measured[snapshot.plan](snapshot, styles),
+        *_show_costs(snapshot, styles),
         _show_runs(snapshot, styles),
         _show_models(snapshot, styles),
         Section(
@@ -158,19 +151,23 @@ def make_study_page(snapshot: Snapshot) -> Page:
     )
 
 
-def _show_growth(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    figures = draw_scaling(snapshot.rows, snapshot.laws, styles)
+_COSTS: Final = {
+    "bisect": ("Evaluations and time", "Population, and where the time goes"),
+    "grid": ("Results by population", "Where the time goes"),
+    "runs": ("Success and expected evaluations", "Where the time goes"),
+}
+"""Titles of the sections on costs, by plan."""
+
+
+def _show_costs(snapshot: Snapshot, styles: Styles) -> list[Section]:
+    laws = snapshot.laws if snapshot.plan == "bisect" else None
+    first, second, *others = draw_costs(snapshot.rows, styles, laws)
+    costs, times = _COSTS[snapshot.plan]
     return [
-        Section(
-            *("evaluations", "Evaluations and time"),
-            sentences=compare_algorithms(snapshot.rows),
-            figures=figures[:2],
-        ),
+        Section("costs", costs, figures=[first, second]),
+        show_performance(snapshot.trajectories, styles),
         _show_scaling(snapshot),
-        Section(
-            *("time", "Population, and where the time goes"),
-            figures=[*figures[2:], draw_shares(snapshot.rows)],
-        ),
+        Section("time", times, figures=[*others, draw_shares(snapshot.rows)]),
     ]
 
 
@@ -180,66 +177,40 @@ def _show_scaling(snapshot: Snapshot) -> Section:
         *map(findings.describe_crossing, findings.find_crossings(snapshot.laws)),
         *map(findings.describe_price, findings.choose_prices(prices)),
     ]
-    if not snapshot.laws and any(row.state == "done" for row in snapshot.rows):
+    done = any(row.state == "done" and row.given is None for row in snapshot.rows)
+    if done and not snapshot.laws:
         sentences.append("An exponent needs two solved sizes: there is none to show yet.")
-    tables = [tabulate_laws(snapshot.laws)]
-    return Section("growth", "How the cost grows", sentences=sentences, tables=tables)
-
-
-def _show_grid(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    figures = draw_runs(snapshot.rows, styles)
-    return [
-        Section("grid", "Results by population", figures=figures),
-        Section("time", "Where the time goes", figures=[draw_shares(snapshot.rows)]),
-    ]
-
-
-def _show_success(snapshot: Snapshot, styles: Styles) -> list[Section]:
-    solved, expected, _, cpu = draw_runs(snapshot.rows, styles)
-    return [
-        Section(
-            *("success", "Success and expected evaluations"),
-            sentences=compare_algorithms(snapshot.rows),
-            figures=[solved, expected],
-        ),
-        show_performance(snapshot.trajectories, styles),
-        _show_scaling(snapshot),
-        Section("time", "Where the time goes", figures=[cpu, draw_shares(snapshot.rows)]),
-    ]
+    laws = [tabulate_laws(snapshot.laws)]
+    return Section("growth", "How the cost grows", sentences=sentences, tables=laws)
 
 
 def _show_runs(snapshot: Snapshot, styles: Styles) -> Section:
-    drawn = snapshot.choose_largest()
-    groups = []
-    for family in dict.fromkeys(family for family, _, _ in drawn):
-        mine = [(size, course) for one, size, course in drawn if one == family]
-        sizes = ", ".join(str(size) for size in sorted({size for size, _ in mine}))
-        groups.append((f"{title_problem(family)}, n = {sizes}", [course for _, course in mine]))
+    panels = []
+    for family, runs in groupby(snapshot.choose_largest(), lambda one: one[0]):
+        _, sizes, courses = zip(*runs, strict=True)
+        where = ", ".join(map(str, sorted(set(sizes))))
+        panels.append((f"{title_problem(family)}, n = {where}", courses))
     which = "The first run of each algorithm, at the largest size with results."
-    figures = [draw_convergence(groups, styles), draw_training(groups, styles)]
+    figures = [draw_convergence(panels, styles), draw_training(panels, styles)]
     return Section("runs", "Single runs", [which], figures=figures)
 
 
 def _show_models(snapshot: Snapshot, styles: Styles) -> Section:
     drawn = snapshot.choose_largest(learned=True)
     known = {family for family, _, _ in drawn}
-    reasons = [(family, why) for family, why in snapshot.reasons if family not in known]
-    remarks = [f"{family} is left out: {why}." for family, why in reasons]
-    return show_learned(list_models([course for _, _, course in drawn]), styles, "", remarks)
+    left_out = [f"{one} is left out: {why}." for one, why in snapshot.reasons if one not in known]
+    return show_learned(list_models([course for _, _, course in drawn]), styles, "", left_out)
 
 
 def _show_numbers(snapshot: Snapshot) -> Section:
-    cut = any(row.state == "done" and row.reason for row in snapshot.rows)
-    tolerance = (
-        "If the tolerance was not reached, a ceiling ended the bisection: the population may be "
-        "larger than needed."
-    )
-    return Section(
-        *("numbers", "All numbers"),
-        sentences=describe_unsolved(snapshot.rows),
-        tables=[tabulate_rows(snapshot.rows, expected=snapshot.plan != "bisect")],
-        remarks=[tolerance] if cut else [],
-    )
+    sentences = describe_unsolved(snapshot.rows)
+    if any(row.state == "done" and row.reason for row in snapshot.rows):
+        sentences.append(
+            "If the tolerance was not reached, a ceiling ended the bisection: the population may "
+            "be larger than needed."
+        )
+    tables = [tabulate_rows(snapshot.rows)]
+    return Section("numbers", "All numbers", sentences=sentences, tables=tables)
 
 
 def _list_facts(snapshot: Snapshot) -> list[tuple[str, str | None]]:
@@ -252,7 +223,7 @@ def _list_facts(snapshot: Snapshot) -> list[tuple[str, str | None]]:
     ]
     if all_of.trials:
         facts += [
-            ("Started", format_period(all_of.first, all_of.last)),
+            ("Started", f"{format_time(all_of.first)} to {format_time(all_of.last)}"),
             ("CPU time of all trials", format_duration(all_of.cpu_seconds)),
             ("Time of all trials, one after the other", format_duration(all_of.wall_seconds)),
             ("Processor", _join(all_of.environments, "processor", "cores")),
@@ -292,91 +263,67 @@ def tabulate_laws(laws: Sequence[Law]) -> Table:
             Column(metric, title, "{:.2f}".format, interval=True),
             Column(f"{metric}_paper", "paper", "{:.1f}".format),
         ]
-    rows = []
-    for family, name in dict.fromkeys((law.family, law.name) for law in laws):
-        known = {law.metric: law for law in laws if (law.family, law.name) == (family, name)}
-        first = next(iter(known.values()))
-        cells: list[Any] = [family, name, " ".join(map(str, first.sizes))]
-        cells += [" ".join(map(str, first.missing)) or None] if missing else []
-        for metric in _LAW_TITLES:
-            law = known.get(metric)
-            if law is None:
-                cells += [None, None]
-                continue
-            bounds = (law.exponent.low, law.exponent.high) if law.exponent.known else ()
-            text = findings.format_exponent(law.exponent)
-            cells += [Cell(text, law.exponent.mean, *bounds), law.paper]
-        rows.append(cells)
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for law, plain in zip(laws, tables.list_laws(laws), strict=True):
+        head = {name: plain[name] or None for name in ("family", "name", "sizes", "missing_sizes")}
+        rows.setdefault((law.family, law.name), head).update(
+            {
+                law.metric: plain["exponent"],
+                f"{law.metric}_low": plain["exponent_low"],
+                f"{law.metric}_high": plain["exponent_high"],
+                f"{law.metric}_text": findings.format_exponent(law.exponent),
+                f"{law.metric}_paper": plain["paper_exponent"],
+            }
+        )
     caption = (
         "Exponents e of value = c·n^e, ± half of a 95 % interval by Student's t over the sizes; "
-        "beside them the paper's, for algorithms with the paper's own setting."
+        "beside them the paper's, for algorithms with the paper's own setting. Sizes that are "
+        "unfinished, not solved or failed are left out. Too wide: the interval says nothing about "
+        "the growth; measure more sizes."
     )
-    if missing:
-        caption += " Sizes that are unfinished, not solved or failed are left out."
-    if any(findings.is_too_wide(law.exponent) for law in laws):
-        caption += " Too wide: the interval says nothing about the growth; measure more sizes."
-    return Table("scaling", caption, columns, rows)
+    return Table("scaling", caption, columns, list(rows.values()))
 
 
-_METRIC_COLUMNS: Final = (
-    Column("population", "population", format_count, interval=True),
-    Column("evaluations", "evaluations", format_count, interval=True),
-    Column("unique_evaluations", "unique", format_count, interval=True),
-    Column("generations", "generations", format_seconds, interval=True),
-    Column("cpu_total", "CPU seconds", format_seconds, interval=True),
-    Column("cpu_building", "building seconds", format_seconds, interval=True),
-)
-_CHANCE_COLUMNS: Final = (
-    Column("success_rate", "success rate", "{:.0%}".format),
-    Column("expected_evaluations", "expected evaluations", format_count, interval=True),
-)
-
-
-def tabulate_rows(rows: Sequence[Row], *, expected: bool = False) -> Table:
+def tabulate_rows(rows: Sequence[Row]) -> Table:
     """Return a row for each problem size and algorithm, with intervals.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        What was measured.
-    expected : bool
-        Whether to show success rate and expected evaluations: not every run had to be solved.
+    Without bisections not every run had to be solved: it has success rates and expected
+    evaluations.
     """
+    bisected, given = rows[0].plan == "bisect", rows[0].given is not None
     columns = [
-        *(Column("family", "problem"), Column("size", "size", str), Column("name", "algorithm")),
-        *_METRIC_COLUMNS,
-        *(_CHANCE_COLUMNS if expected else ()),
-        *(Column("solved", "runs solved", str), Column("state", "state")),
+        Column("family", "problem"),
+        Column("size", "size", str),
+        Column("name", "algorithm"),
+        Column("population", "population", format_count, interval=not given),
+        Column("evaluations", "evaluations", format_count, interval=True),
+        Column("unique_evaluations", "unique", format_count, interval=True),
+        Column("generations", "generations", format_seconds, interval=True),
+        Column("cpu_total", "CPU seconds", format_seconds, interval=True),
+        Column("cpu_building", "building seconds", format_seconds, interval=True),
+        Column("success_rate", "success rate", "{:.0%}".format),
+        Column("expected_evaluations", "expected evaluations", format_count, interval=True),
+        Column("solved", "runs solved", str),
+        Column("state", "state"),
     ]
     values = []
-    for row in rows:
-        done = row.state == "done"
-        cells: list[Any] = [row.family, row.size, row.name]
-        for column in _METRIC_COLUMNS:
-            estimate = row.estimate(column.name)  # type: ignore[arg-type]  # a metric
-            given = column.name == "population" and row.given is not None
-            cells.append(estimate.mean if estimate and given else estimate)
-        cells += [row.success_rate, row.expected_evaluations] if expected else []
-        cells.append(Cell(f"{row.solved}/{row.runs}", row.solved) if done else None)
-        state = ": ".join(filter(None, (findings.name_state(row.state), row.reason)))
-        values.append([*cells, row.reason if row.state == "not solved" else state])
+    for row, plain in zip(rows, tables.list_rows(rows), strict=True):
+        plain["solved_text"] = f"{row.solved}/{row.runs}"
+        state = ": ".join(filter(None, (plain["state"], row.reason)))
+        plain["state"] = row.reason if row.state == "not solved" else state
+        values.append(plain if row.state == "done" else plain | {"solved": None})
     caption = (
         "Means over runs, or over instances if there are several; ± half of a 95 % interval by "
         "Student's t on logarithms, of a single population half of its bracket."
     )
-    if expected:
+    if bisected:
+        columns = [one for one in columns if not one.name.startswith(("success", "expected"))]
+    else:
         caption += (
             " Expected evaluations (ERT): the evaluations of all runs divided by the number of "
             "solved ones."
         )
     return Table("summary", caption, columns, values)
-
-
-_COST_TITLES: Final[dict[Cost, str]] = {
-    "evaluations": "evaluations",
-    "expected_evaluations": "expected evaluations",
-    "cpu_total": "CPU time",
-}
 
 
 def tabulate_comparisons(comparisons: Sequence[Comparison]) -> Table:
@@ -397,15 +344,13 @@ def tabulate_comparisons(comparisons: Sequence[Comparison]) -> Table:
         Column("better", "clearly less"),
     ]
     rows = []
-    for one in comparisons:
-        ratio = one.mean / one.other_mean if one.other_mean > 0 else math.nan
-        computed: dict[str, Value] = {
-            "cost": _COST_TITLES[one.cost],
-            "ratio": Cell(findings.format_ratio(one), know(ratio)),
-            "better": one.better or "not clear",
-        }
-        names = [column.name for column in columns]
-        rows.append([computed[name] if name in computed else getattr(one, name) for name in names])
+    for one, plain in zip(comparisons, tables.list_comparisons(comparisons), strict=True):
+        mean, other = plain["mean"], plain["other_mean"]
+        plain["cost"] = "CPU time" if one.cost == "cpu_total" else one.cost.replace("_", " ")
+        plain["ratio"] = mean / other if mean is not None and other else None
+        plain["ratio_text"] = findings.format_ratio(one)
+        plain["better"] = one.better or "not clear"
+        rows.append(plain)
     caption = (
         "Two algorithms on the same runs, or on the same instances if there are several. Ratio: "
         "mean cost of the first divided by that of the second. Less, equal: pairs in which the "

@@ -18,10 +18,9 @@
 
   const nameTheme = () => root.dataset.theme ?? (system.matches ? "dark" : "light");
 
-  // What all charts are set to: hidden algorithms, whether the paper's points are shown, the theme.
+  // What all charts are set to: the names that are switched off, and the theme.
   const readSwitches = () => ({
     hidden: [...document.querySelectorAll("[data-algorithm]:not(:checked)")].map((box) => box.dataset.algorithm),
-    paper: document.getElementById("paper")?.checked ?? true,
     dark: nameTheme() === "dark",
   });
 
