@@ -8,7 +8,6 @@ import pytest
 
 import harmonium as hm
 from harmonium.arrays import Bits
-from harmonium.search.portfolio import StructureSearch
 
 LENGTH = 30
 DENSE = np.random.default_rng(5).normal(size=(LENGTH, LENGTH))
@@ -21,15 +20,19 @@ def score(row: Bits) -> float:
 
 def run(calls: int | None, function: Any = score, **options: Any) -> tuple[Counter[str], Any]:
     """Return the calls of each side, and the search at the end."""
-    found: list[StructureSearch] = []
-    limit = {} if calls is None else {"max_calls": calls}
+    found: list[Any] = []
+
+    def watch(runner: hm.Runner) -> bool:
+        found.append(runner.search)
+        return runner.record.evaluations > 9_000
+
     hm.maximize(
         function,
         LENGTH,
         seed=1,
         stagnation=1e9,
-        callback=lambda runner: found.append(runner.search) or runner.record.evaluations > 9_000,
-        **limit,
+        callback=watch,
+        max_calls=calls,
         **options,
     )
     search = found[-1]
