@@ -1,7 +1,7 @@
 """Compare `maximize` with other searches at budgets of 10, 50 and 250 calls a bit.
 
     pip install 'harmonium[bench]'
-    python -m benchmarks.decisions.anytime [--seeds 5] [--function 'QUBO 120' …] [--solver …]
+    python -m benchmarks.decisions.anytime [--seeds 5] [--first 100] [--function 'QUBO 120' …] [--solver …]
 
 Every search gets the same function of one row (`functions.py`), the same number of calls and a
 seed, which is also the instance. Where a row must have a certain number of ones, `maximize` gets it
@@ -152,11 +152,14 @@ def main() -> None:
     """Make the runs that are missing and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=100, help="the first seed")
     parser.add_argument("--function", nargs="*", default=list(FUNCTIONS), choices=list(FUNCTIONS))
     parser.add_argument("--solver", nargs="*", default=list(SOLVERS), choices=list(SOLVERS))
     options = parser.parse_args()
     known = read_values()
-    for seed, name, solver in product(range(options.seeds), options.function, options.solver):
+    for seed, name, solver in product(
+        range(options.first, options.first + options.seeds), options.function, options.solver
+    ):
         missing = [one for one in CALLS_PER_BIT if (name, one, solver, seed) not in known]
         for budgets in [[one] for one in missing] if SOLVERS[solver].plans else [missing]:
             for row in measure(name, solver, seed, budgets) if budgets else ():

@@ -148,6 +148,42 @@ def make_pairwise(seed: int, length: int = 40, pairs: int = 120) -> Function:
     return Function(lambda row: _sum_quadratic(row, matrix), length)
 
 
+def make_costly_coverage(seed: int, sets: int = 200, elements: int = 500) -> Function:
+    """Return coverage of 500 elements by any of 200 sets, less 60 % to 140 % of 0.45 an element."""
+    rng = np.random.default_rng([seed, sets, 6])
+    members = (rng.random((sets, elements)) < rng.uniform(0.01, 0.07, (sets, 1))).astype(np.uint8)
+    weights = rng.uniform(0, 2, elements)
+    costs = 0.45 * members.sum(axis=1) * rng.uniform(0.6, 1.4, sets)
+    return Function(lambda row: _sum_covered(row, members, weights) - row @ costs, sets)
+
+
+def make_network(seed: int, length: int = 100, hidden: int = 40) -> Function:
+    """Return a random neural network: 40 tanh units of all bits, as signs, and their sum."""
+    rng = np.random.default_rng([seed, length, 9])
+    weights = 2.0 * rng.standard_normal((length, hidden)) / np.sqrt(length)
+    biases, outputs = rng.standard_normal(hidden), rng.standard_normal(hidden)
+    return Function(lambda row: np.tanh((1.0 - 2.0 * row) @ weights + biases) @ outputs, length)
+
+
+def make_labs(seed: int, length: int = 60) -> Function:
+    """Return minus the energy of the autocorrelations of a sequence of signs (Bernasconi 1987)."""
+    flips = np.random.default_rng([seed, length, 10]).integers(0, 2, length, dtype=np.uint8)
+
+    def value(row: np.ndarray) -> float:
+        signs = 1.0 - 2.0 * (row ^ flips)
+        correlations = np.correlate(signs, signs, "full")[length:]
+        return -(correlations @ correlations)
+
+    return Function(value, length)
+
+
+def make_problem(problem: hm.ProblemSpec, seed: int) -> Function:
+    """Return a problem of harmonium with its bits in random order, and some of them flipped."""
+    rng = np.random.default_rng([seed, problem.length, 11])
+    order, flips = rng.permutation(problem.length), rng.integers(0, 2, problem.length, np.uint8)
+    return Function(lambda row: problem.evaluate((row ^ flips)[order][None])[0], problem.length)
+
+
 FUNCTIONS: dict[str, Callable[[int], Function]] = {
     "QUBO 120": make_qubo,
     "±J torus 400": lambda seed: make_torus(seed, 20, 20),
@@ -156,6 +192,14 @@ FUNCTIONS: dict[str, Callable[[int], Function]] = {
     "knapsack 100": make_knapsack,
     "features of digits": make_features,
     "pairwise 40": make_pairwise,
+    "coverage with costs 200": make_costly_coverage,
+    "network of 100 bits": make_network,
+    "LABS 60": make_labs,
+    "NK 100, k = 4": lambda seed: make_problem(hm.NK(length=100, k=4, instance=seed), seed),
+    "MAX-3-SAT 100, 430": lambda seed: make_problem(
+        hm.MaxSat(length=100, clauses=430, instance=seed), seed
+    ),
+    "5-traps 60": lambda seed: make_problem(hm.Trap(length=60, order=5), seed),
 }
 
 
