@@ -1,7 +1,7 @@
 """Compare `maximize` with other searches at budgets of 10, 50 and 250 calls a bit.
 
     pip install 'harmonium[bench]'
-    python -m benchmarks.decisions.anytime [--seeds 5] [--first 100] [--function 'QUBO 120' …] [--solver …]
+    python -m benchmarks.decisions.anytime [--seeds 5] [--function 'QUBO 120' …] [--solver …]
 
 Every search gets the same function of one row (`functions.py`), the same number of calls and a
 seed, which is also the instance. Where a row must have a certain number of ones, `maximize` gets it

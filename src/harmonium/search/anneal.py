@@ -506,7 +506,7 @@ class AnnealSearch(Search):
             tried[kind] += 1
             accepted[kind] += passes
         if sum(tried) > 2 * self.moves:
-            state.tried = tried = [0.5 * number for number in tried]
+            state.tried = tried = [max(1.0, 0.5 * number) for number in tried]
             state.accepted = accepted = [0.5 * number for number in accepted]
         credit = [
             (good / all_ + LEAST_CREDIT) ** POWER
