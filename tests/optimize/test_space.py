@@ -65,9 +65,11 @@ def test_a_search_is_resumed(tmp_path: Path) -> None:
     path = tmp_path / "run.ckpt"
     space = {**SPACE, "width": range(0, 1000, 5)}
     options: dict[str, Any] = {"space": space, "seed": 5, "feasible": lambda v: v["width"] % 3}
-    hm.maximize(score, max_calls=20, checkpoint=path, **options)
-    resumed = hm.resume(path, score, max_calls=60, feasible=options["feasible"])
-    whole = hm.maximize(score, max_calls=60, **options)
+    options["max_calls"] = 60
+    stop = {"checkpoint": path, "callback": lambda runner: runner.record.evaluations >= 20}
+    hm.maximize(score, **stop, **options)
+    resumed = hm.resume(path, score, feasible=options["feasible"])
+    whole = hm.maximize(score, **options)
     assert (resumed.best, resumed.calls) == (whole.best, whole.calls)
     assert resumed.evaluations == whole.evaluations
     with pytest.raises(hm.CheckpointError, match="the search had `feasible`; pass it again"):

@@ -101,11 +101,11 @@ def test_a_run_that_ended_by_time_continues_as_if_undisturbed(
     model: str, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     time, path = FakeTime(monkeypatch), tmp_path / "run.ckpt"
-    options: dict[str, Any] = {"model": model, "seed": 1}
+    options: dict[str, Any] = {"model": model, "seed": 1, "max_calls": 120}
     first = hm.maximize(time.function, LENGTH, max_seconds=seconds, checkpoint=path, **options)
     assert (first.calls, first.seconds) == (np.ceil(seconds), np.ceil(seconds))
-    result = hm.resume(path, time.function, max_seconds=1e6, max_calls=120)
-    assert_same(result, hm.maximize(weigh, LENGTH, max_calls=120, **options))
+    result = hm.resume(path, time.function, max_seconds=1e6)
+    assert_same(result, hm.maximize(weigh, LENGTH, **options))
 
 
 def test_a_target_that_arrives_at_the_last_moment_is_reached() -> None:

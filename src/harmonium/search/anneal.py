@@ -412,10 +412,10 @@ class AnnealSearch(Search):
             state.reheat = (state.reheat + 1) % len(REHEATS)
         state.round += 1
         fresh = state.round % 2 == 1 and not state.blocked and not state.given
-        if state.asked <= state.first or state.best_value == -math.inf:  # nothing new was seen
-            fresh = True
         if state.end is not None and 0 < state.end - state.asked < 2 * self.moves:
             fresh, state.reheat = False, LAST_REHEAT
+        if state.asked <= state.first or state.best_value == -math.inf:  # nothing new was seen
+            fresh = True
         state.heat = FIRST_HEAT if fresh else FIRST_HEAT * REHEATS[state.reheat]
         state.before, state.stage = state.best_value, "anneal"
         self._plan(state.asked)
