@@ -139,12 +139,12 @@ def test_the_clock_is_read_between_two_calls_of_feasible(
 ) -> None:
     time, path = FakeTime(monkeypatch), tmp_path / "run.ckpt"
     rule = SlowRule(time)
-    options: dict[str, Any] = {"feasible": rule, "model": model, "seed": 1}
+    options: dict[str, Any] = {"feasible": rule, "model": model, "seed": 1, "max_calls": 100}
     first = hm.maximize(weigh, LENGTH, max_seconds=30, checkpoint=path, **options)
     assert (rule.calls, first.seconds, first.stopped_by) == (30, 30.0, "time")
     assert first.calls > 5  # rows are evaluated as they are found feasible
-    result = hm.resume(path, weigh, feasible=rule, max_seconds=1e6, max_calls=100)
-    assert_same(result, hm.maximize(weigh, LENGTH, max_calls=100, **options))
+    result = hm.resume(path, weigh, feasible=rule, max_seconds=1e6)
+    assert_same(result, hm.maximize(weigh, LENGTH, **options))
 
 
 def test_rows_are_not_drawn_again_after_the_time(

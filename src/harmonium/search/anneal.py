@@ -30,7 +30,7 @@ SINGLE, EXCHANGE, SEVERAL = 0, 1, 2
 FROZEN = -1
 """No move is worth an evaluation at this temperature."""
 
-REPEATS = 10
+REPEATS = 3
 """Repeated rows, as a multiple of the moves, after which a round has cooled down."""
 
 MAX_FROZEN = 50
