@@ -98,6 +98,7 @@ class StructureSearch(Search):
     def propose(self) -> Bits:
         """Return rows of the scout while it wants any, otherwise those of the pyramid."""
         self.scouting = False
+        self.scout.budget = getattr(self, "budget", None)
         if not self.scout.rests(self.pyramid.state.round):
             with self.clock.charge("building"):
                 self.scouting = self.scout.advance(self.pyramid.state.round)
