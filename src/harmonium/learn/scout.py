@@ -72,9 +72,12 @@ MAX_FIELD_BITS = 10_000
 """Bits for which a function of single bits and pairs is learned from fields: a row with all of its
 flips has 100 MB then."""
 
-PROBED_BITS, PROBED_SHARE, MAX_DEGREE = 96, 1 / 16, 12.0
-"""Bits that are flipped in two rows that differ in this share of the bits, which shows with how
-many others a bit interacts; and that number in the mean, beyond which fields are not asked for."""
+PROBED_BITS, PROBED_SHARE = 96, 1 / 16
+"""Bits that are flipped in two rows that differ in this share of the bits: how many of the effects
+change shows with how many others a bit interacts in the mean, its degree."""
+
+MIN_DEGREE, MAX_DEGREE = 0.1, 12.0
+"""Degrees for which fields are asked for. With fewer interactions, climbing takes fewer calls."""
 
 FIRST_ROWS, SLOW_ROWS, LAST_CALLS = (3, 0.7), (18, 3.0), (14, 4.0)
 """Rows after which couplings are first looked for; those after which fields are given up if less
@@ -84,11 +87,9 @@ second number is for each bit that interacts with one."""
 MIN_FINISHED, MAX_FIELD_ROWS = 0.1, 100
 """That share, and rows after which fields are given up anyway."""
 
-WORTHWHILE = (6, 1.0)
-"""Calls a bit without which fields are not asked for: about two thirds of what they take."""
-
-MIN_CALLS = 10.0
-"""Calls a bit below which they are never asked for."""
+MIN_CALLS, TYPICAL_CALLS = 10.0, (4.0, 1.5)
+"""Calls a bit without which fields are never asked for; and those that they take, the second number
+for each bit that interacts with one."""
 
 NOISE, SMALLEST = 4.0, 1e-9
 """Deviations of fields by rounding, as a multiple of those of the order tests; and coefficients
@@ -237,7 +238,7 @@ class State:
     noise: float = 0.0
     """What products of three or four groups add to values, by rounding alone."""
     degree: float = 0.0
-    """With how many others a bit interacts in the mean, as far as was seen."""
+    """With how many others a bit interacts in the mean, as far as two rows have shown."""
     fields: Fields | None = None
     pieces: list[int] = field(default_factory=list)
     """Numbers of rows that were added to the surrogate at a time."""
@@ -544,7 +545,7 @@ class Scout:
 
     def _affords(self, degree: float) -> bool:
         """Whether the calls of the run suffice for fields, if bits interact with so many others."""
-        least, more = WORTHWHILE
+        least, more = TYPICAL_CALLS
         needed = max(MIN_CALLS, least + more * degree) * len(self.free)
         return self.budget is None or self.budget >= needed
 
@@ -571,7 +572,7 @@ class Scout:
         effects = signs * (values[:, 1:] - values[:, :1])
         changed = float((np.abs(effects[1] - effects[0]) > self.tolerance).mean())
         state.degree = float(np.log(max(1e-9, 1.0 - changed)) / np.log(1.0 - PROBED_SHARE))
-        if state.degree > MAX_DEGREE or not self._affords(state.degree):
+        if not (MIN_DEGREE <= state.degree <= MAX_DEGREE and self._affords(state.degree)):
             return "done"
         state.fields = Fields.start(len(self.free))
         return "fields"
