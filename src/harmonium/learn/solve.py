@@ -23,13 +23,12 @@ HOT, COLD = 2.0, 0.05
 FIRST_SWEEPS = 100
 """Passes over all bits of the first descents."""
 
-MERGED_BITS, FRESH, WARM = 500, 2, 0.4
-"""Bits beyond which descents seldom end at the same row, so that the best of them are merged; how
-many of these start at a random row; and the first temperature of the others, which start at the
-best row. (Of 0.2, 0.4, 0.6, 0.8 and random rows, 0.4 was the best on sparse random graphs.)"""
+MERGED_BITS = 500
+"""Bits beyond which descents seldom end at the same row, so that they are merged."""
 
-MORE_CONFIRMED = 5
-"""Descents from the best row that must not improve it, for one that ends at its value."""
+WARM, MAX_IDLE = (0.2, 0.6), 20
+"""First temperatures of descents that start where others have ended, and how many of them may bring
+nothing better."""
 
 CLIMBS, MAX_SWEEPS = 40, 100
 """Rows of values that climb, and their sweeps over all variables at most."""
@@ -120,6 +119,85 @@ def climb(tables: Tables, sizes: Integers, rng: np.random.Generator) -> Integers
     return best
 
 
+class _Landscape:
+    """A function of bits, of which some are free, for descents.
+
+    Flipping a bit changes only the terms that have it, so a step costs as little as the bit has
+    terms.
+    """
+
+    def __init__(self, function: Polynomial, free: NDArray[np.bool_]) -> None:
+        self.bits, self.starts, self.values = bits, starts, values = function.flat
+        self.owners = np.repeat(np.arange(len(values)), np.diff(starts))
+        """The term of each of the bits."""
+        order = np.argsort(bits, kind="stable")
+        self.readers = self.owners[order]
+        self.first = np.searchsorted(bits[order], np.arange(function.length + 1))
+        """The terms with bit b are readers[first[b] : first[b + 1]]."""
+        self.places = np.flatnonzero(free)
+        squares = np.bincount(bits, values[self.owners] ** 2, function.length)
+        self.typical = float(np.sqrt(squares[free].mean()))
+        """Typical effect of a bit."""
+        self.cost = max(1.0, len(bits) / max(1, int(free.sum())))
+        """Terms of a bit."""
+        self.margin = 1e-9 * (1.0 + float(np.abs(values).sum()))
+        """Difference up to which two values are the same."""
+        self.steps = 0.0
+        """Steps so far: the flip of a bit counts as many as it changes."""
+
+    def draw(self, start: Bits, rng: np.random.Generator) -> Bits:
+        """Return a row of which the free bits are random."""
+        row = start.copy()
+        row[self.places] = rng.integers(0, 2, len(self.places), dtype=np.uint8)
+        return row
+
+    def cool(self, row: Bits, hot: float, sweeps: int, rng: np.random.Generator) -> float:
+        """Let a row descend from this temperature; return its value."""
+        check_time()
+        products = self._multiply(row)
+        gains = np.bincount(self.bits, products[self.owners], len(row)).astype(np.float64)
+        terms = (self.bits, self.starts, self.readers, self.first, products, gains)
+        falling = hot * self.typical * (COLD / hot) ** (np.arange(sweeps) / max(1, sweeps - 1))
+        seed = rng.integers(0, 2**64, dtype=np.uint64)
+        self.steps += sweeps * (len(self.places) + 0.2 * len(self.places) * self.cost)
+        value: float = _cool(row, float(products.sum()), *terms, self.places, falling, seed)
+        return value
+
+    def _multiply(self, row: Bits) -> Numbers:
+        """Return the value of each term."""
+        zeros = np.bincount(self.owners, 1 - row[self.bits], len(self.values))
+        return np.where(zeros % 2 == 1, -self.values, self.values)
+
+    def merge(self, best: Bits, other: Bits) -> tuple[Bits, float]:
+        """Return a row with all that is better in another one, and its value.
+
+        The bits in which they differ fall into components without a common term, of which each is
+        better in one or the other row (partition crossover, Whitley, Hains and Howe 2009).
+        """
+        differ = best != other
+        shared = differ[self.bits]
+        terms, products = len(self.values), self._multiply(best)
+        links = (np.ones(int(shared.sum())), (self.owners[shared], terms + self.bits[shared]))
+        graph = csr_array(links, (terms + len(best),) * 2)
+        labels = connected_components(graph, directed=False)[1]
+        changed = np.bincount(self.owners, shared, terms) % 2 == 1
+        gains = np.bincount(labels[:terms][changed], -2.0 * products[changed], len(labels))
+        better = best ^ (differ & (gains[labels[terms:]] > 0.0))
+        return better, float(products.sum() + gains[gains > 0.0].sum())
+
+    def descend(self, start: Bits, rng: np.random.Generator) -> tuple[Bits, float]:
+        """Return where a random row ends, and its value, after descents that are merged with it."""
+        row, idle = self.draw(start, rng), 0
+        value = self.cool(row, HOT, FIRST_SWEEPS, rng)
+        while idle < MAX_IDLE:
+            other = row.copy()
+            self.cool(other, rng.uniform(*WARM), FIRST_SWEEPS, rng)
+            row, higher = self.merge(row, other)
+            idle = 0 if higher > value + self.margin else idle + 1
+            value = max(value, higher)
+        return row, value
+
+
 def anneal(
     function: Polynomial,
     free: NDArray[np.bool_],
@@ -130,71 +208,31 @@ def anneal(
 ) -> tuple[Bits, bool]:
     """Return the best row of many descents, and whether many of them ended at its value.
 
-    Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). Flipping a bit changes only the terms
-    that have it, so a step costs as little as the bit has terms.
-
-    It ends when so many descents were confirmed, or after so many steps: the flip of a bit counts
-    as many as it changes. Bits that are not free stay as they are at the start. Where bits are
-    many, descents start at the best row and are merged with it, and more of them must be confirmed.
+    Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). It ends when so many descents were
+    confirmed, or after so many steps. Bits that are not free stay as they are at the start. Where
+    bits are many, descents are merged, and fewer of them have to be confirmed.
     """
-    bits, starts, values = function.flat
-    owners = np.repeat(np.arange(len(values)), np.diff(starts))  # the term of each of the bits
-    order = np.argsort(bits, kind="stable")
-    # The terms with bit b are readers[first[b] : first[b + 1]].
-    readers, first = owners[order], np.searchsorted(bits[order], np.arange(function.length + 1))
-    squares = np.bincount(bits, values[owners] ** 2, function.length)
-    typical = float(np.sqrt(squares[free].mean()))
-    cost = max(1.0, len(bits) / max(1, int(free.sum())))
-    margin = 1e-9 * (1.0 + float(np.abs(values).sum()))
-    best, highest, confirmations, steps = start.copy(), -np.inf, 0, 0.0
-    places = np.flatnonzero(free)
-    number, merged = 0, len(places) > MERGED_BITS
+    landscape = _Landscape(function, free)
+    best, highest, confirmations, number = start.copy(), -np.inf, 0, 0
+    merged = len(landscape.places) > MERGED_BITS
     if merged:
-        confirmed, max_steps = MORE_CONFIRMED * confirmed, max_steps * len(places) // MERGED_BITS
-    while confirmations < confirmed and steps < max_steps and typical > 0.0:
-        check_time()
+        confirmed, max_steps = -(-confirmed // 5), max_steps * len(landscape.places) // MERGED_BITS
+    while confirmations < confirmed and landscape.steps < max_steps and landscape.typical > 0.0:
         number += 1
-        # 1, 2, 1, 4, 1, 2, 1, 8 …: no length is right for every function (Luby et al. 1993).
-        sweeps = FIRST_SWEEPS * (number & -number)
-        row, hot = start.copy(), HOT
-        row[places] = rng.integers(0, 2, len(places), dtype=np.uint8)
-        if merged and number > FRESH:
-            row, hot = best.copy(), WARM
-        seed = rng.integers(0, 2**64, dtype=np.uint64)
-        zeros = np.bincount(owners, 1 - row[bits], len(values))
-        products = np.where(zeros % 2 == 1, -values, values)
-        gains = np.bincount(bits, products[owners], len(row)).astype(np.float64)
-        terms = (bits, starts, readers, first, products, gains)
-        falling = hot * typical * (COLD / hot) ** (np.arange(sweeps) / max(1, sweeps - 1))
-        value = _cool(row, float(products.sum()), *terms, places, falling, seed)
-        steps += sweeps * (len(places) + 0.2 * len(places) * cost)
+        if merged:
+            row, value = landscape.descend(start, rng)
+        else:
+            # 1, 2, 1, 4, 1, 2, 1, 8 …: no length is right for every function (Luby et al. 1993).
+            row = landscape.draw(start, rng)
+            value = landscape.cool(row, HOT, FIRST_SWEEPS * (number & -number), rng)
+        if value >= highest - landscape.margin:
+            confirmations = confirmations + 1 if value <= highest + landscape.margin else 1
         if merged and number > 1:
-            row, value = _merge(best, row, owners, bits, values)
-        if value > highest + margin:
-            best, highest, confirmations = row, value, 1
-        elif value >= highest - margin:
-            confirmations += 1
+            row, value = landscape.merge(best, row)
+            confirmations = 0 if value > highest + landscape.margin else confirmations
+        if value > highest + landscape.margin:
+            best, highest = row, value
     return best, confirmations >= confirmed
-
-
-def _merge(
-    best: Bits, other: Bits, owners: Integers, bits: Integers, values: Numbers
-) -> tuple[Bits, float]:
-    """Return the best row with all that is better in another one, and its value.
-
-    The bits in which they differ fall into components without a common term, of which each is
-    better in one or the other row (partition crossover, Whitley, Hains and Howe 2009).
-    """
-    differ = best != other
-    shared = differ[bits]
-    terms, length = len(values), len(best)
-    links = (np.ones(int(shared.sum())), (owners[shared], terms + bits[shared]))
-    _, labels = connected_components(csr_array(links, (terms + length,) * 2), directed=False)
-    products = np.where(np.bincount(owners, 1 - best[bits], terms) % 2 == 1, -values, values)
-    changed = np.bincount(owners, shared, terms) % 2 == 1
-    gains = np.bincount(labels[:terms][changed], -2.0 * products[changed], len(labels))
-    better = best ^ (differ & (gains[labels[terms:]] > 0.0))
-    return better, float(products.sum() + gains[gains > 0.0].sum())
 
 
 @jit
