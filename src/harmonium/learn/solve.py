@@ -151,8 +151,10 @@ class _Landscape:
         row[self.places] = rng.integers(0, 2, len(self.places), dtype=np.uint8)
         return row
 
-    def cool(self, row: Bits, hot: float, sweeps: int, rng: np.random.Generator) -> float:
-        """Let a row descend from this temperature; return its value."""
+    def cool(
+        self, row: Bits, hot: float, sweeps: int, rng: np.random.Generator, keep: bool = True
+    ) -> float:
+        """Let a row descend from this temperature, to the best row on the way; return its value."""
         check_time()
         products = self._multiply(row)
         gains = np.bincount(self.bits, products[self.owners], len(row)).astype(np.float64)
@@ -160,7 +162,8 @@ class _Landscape:
         falling = hot * self.typical * (COLD / hot) ** (np.arange(sweeps) / max(1, sweeps - 1))
         seed = rng.integers(0, 2**64, dtype=np.uint64)
         self.steps += sweeps * (len(self.places) + 0.2 * len(self.places) * self.cost)
-        value: float = _cool(row, float(products.sum()), *terms, self.places, falling, seed)
+        rest = (self.places, falling, seed, keep)
+        value: float = _cool(row, float(products.sum()), *terms, *rest)
         return value
 
     def _multiply(self, row: Bits) -> Numbers:
@@ -191,7 +194,7 @@ class _Landscape:
         value = self.cool(row, HOT, FIRST_SWEEPS, rng)
         while idle < MAX_IDLE:
             other = row.copy()
-            self.cool(other, rng.uniform(*WARM), FIRST_SWEEPS, rng)
+            self.cool(other, rng.uniform(*WARM), FIRST_SWEEPS, rng, keep=False)
             row, higher = self.merge(row, other)
             idle = 0 if higher > value + self.margin else idle + 1
             value = max(value, higher)
@@ -236,7 +239,7 @@ def anneal(
 
 
 @jit
-def _cool(
+def _cool(  # noqa: C901  # one loop
     row: Bits,
     value: float,
     bits: Integers,
@@ -248,13 +251,15 @@ def _cool(
     places: Integers,
     temperatures: Numbers,
     seed: np.uint64,
+    keep: bool,
 ) -> float:
-    """Flip bits at falling temperatures; leave the best row in `row` and return its value.
+    """Flip bits at falling temperatures; return the value of the row that is left in `row`.
 
+    It is the best row on the way if that is to be kept, otherwise the last one.
     `products` has the value of each term, `gains` the sum of the terms with each bit: flipping a
     bit loses twice that sum.
     """
-    highest, best = value, row.copy()
+    highest, best = value if keep else np.inf, row.copy()
     for temperature in temperatures:
         for bit in places:
             loss = 2.0 * gains[bit]
@@ -279,6 +284,8 @@ def _cool(
                 highest = value
                 for place in range(len(row)):
                     best[place] = row[place]
+    if not keep:
+        return value
     for place in range(len(row)):
         row[place] = best[place]
     return highest
