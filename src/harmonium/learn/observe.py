@@ -146,13 +146,13 @@ def mix_groups(first: Bits, second: Bits, groups: Integers) -> Bits:
     return np.where((chosen == 1) & (groups < 4), second, first)
 
 
-def has_order_two(values: Fitness, tolerance: float) -> bool:
-    """Whether the 16 rows of `mix_groups` could come from a function of single bits and pairs.
+def measure_high_order(values: Fitness) -> float:
+    """Return how far the 16 rows of `mix_groups` are from a function of single bits and pairs.
 
     Group by group they are a function of four signs, of which a function of pairs has no product of
-    three or four.
+    three or four. The largest coefficient of those is returned, without its sign.
     """
     choices = range(16)
     signs = np.array([[(-1) ** (one & other).bit_count() for one in choices] for other in choices])
     high = [choice for choice in choices if choice.bit_count() >= 3]
-    return bool((np.abs(signs[high] @ values) / 16 <= tolerance).all())
+    return float(np.abs(signs[high] @ values).max() / 16)

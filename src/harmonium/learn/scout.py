@@ -12,6 +12,15 @@ It asks for rows in stages. Functions of bits are watched first, while a search 
     check    the best row of the learned function: does it have the value that was predicted?
     confirm  random rows, after a walk: do they?
 
+Functions of more bits are asked for at once:
+
+    order    16 rows, three times: is it a function of single bits and pairs?
+    degree   some flips in two rows: with how many others does a bit interact?
+    fields   if they are few: a row and its flips, again and again
+    decode   find the couplings of as many bits as these rows decide, until all are known
+    confirm  random rows: are they predicted?
+    check    the best row of the learned function
+
 Functions of variables with several values are asked for at once:
 
     order    16 rows: is it a function of single variables and pairs?
@@ -36,9 +45,10 @@ from scipy.linalg import LinAlgError
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import one_blas_thread
 from harmonium.learn.blocks import Blocks
+from harmonium.learn.fields import Fields
 from harmonium.learn.function import Integers, Polynomial, Tables, sum_tables
 from harmonium.learn.gp import Pair, Surrogate
-from harmonium.learn.observe import Effects, Rows, has_order_two, mix_groups
+from harmonium.learn.observe import Effects, Rows, measure_high_order, mix_groups
 from harmonium.learn.pairs import PairFit, fit_pairs, make_design, make_polynomial, predict, sharpen
 from harmonium.learn.probe import Probe
 from harmonium.learn.solve import anneal, climb, eliminate
@@ -55,7 +65,38 @@ MAX_VALUE = 1e100
 """Values beyond which nothing is learned: their squares are too large."""
 
 MIN_BITS, MAX_BITS = 8, 500
-"""Bits for which a function is learned: fewer are soon tried, and pairs of more take too long."""
+"""Bits for which a function is learned by walks and probes: fewer are soon tried, and pairs of more
+take too long."""
+
+MAX_FIELD_BITS = 10_000
+"""Bits for which a function of single bits and pairs is learned from fields: a row with all of its
+flips has 100 MB then."""
+
+PROBED_BITS, PROBED_SHARE = 96, 1 / 16
+"""Bits that are flipped in two rows that differ in this share of the bits: how many of the effects
+change shows with how many others a bit interacts in the mean, its degree."""
+
+MIN_DEGREE, MAX_DEGREE = 0.1, 12.0
+"""Degrees for which fields are asked for. With fewer interactions, climbing takes fewer calls."""
+
+FIRST_ROWS, SLOW_ROWS, LAST_CALLS = (3, 0.7), (18, 3.0), (14, 4.0)
+"""Rows after which couplings are first looked for; those after which fields are given up if less
+than the share below of the bits is finished; and calls a bit after which they are given up. The
+second number is for each bit that interacts with one."""
+
+MIN_FINISHED, MAX_FIELD_ROWS = 0.1, 100
+"""That share, and rows after which fields are given up anyway."""
+
+MIN_CALLS, TYPICAL_CALLS = 10.0, (4.0, 1.5)
+"""Calls a bit without which fields are never asked for; and those that they take, the second number
+for each bit that interacts with one."""
+
+NOISE, SMALLEST = 4.0, 1e-9
+"""Deviations of fields by rounding, as a multiple of those of the order tests; and coefficients
+that are left out, as a share of the largest."""
+
+MAX_FLIPPED = 0.4
+"""Share of bits by which rows differ from the first one at most, for fields."""
 
 MIN_VARIABLES, MAX_VARIABLES = 5, 40
 """The same for variables with several values."""
@@ -128,8 +169,20 @@ ROWS_BETWEEN_PROBES = 40
 PREDICTED_ROWS = 32
 """Random rows that tables must predict before the function is known."""
 
-Asking = Literal["order", "walk", "probe", "blocks", "rows", "check", "confirm", "guess", "predict"]
-Stage = Literal[Asking, "watch", "fit", "known", "done"]
+Asking = Literal[
+    "order",
+    "walk",
+    "probe",
+    "blocks",
+    "rows",
+    "degree",
+    "fields",
+    "check",
+    "confirm",
+    "guess",
+    "predict",
+]
+Stage = Literal[Asking, "watch", "fit", "decode", "known", "done"]
 
 
 Known = tuple[Bits, Fitness]
@@ -192,6 +245,11 @@ class State:
     next_probe: int = 0
     """Rows after which there may be another one."""
     blocks: Blocks | None = None
+    noise: float = 0.0
+    """What products of three or four groups add to values, by rounding alone."""
+    degree: float = 0.0
+    """With how many others a bit interacts in the mean, as far as two rows have shown."""
+    fields: Fields | None = None
     pieces: list[int] = field(default_factory=list)
     """Numbers of rows that were added to the surrogate at a time."""
     wanted: int = 0
@@ -233,8 +291,12 @@ class Scout:
             small = int(space.sizes[self.free].sum()) <= MAX_PARAMETERS
             stage = "order" if small and MIN_VARIABLES <= count <= MAX_VARIABLES else "done"
         elif not bounded:
-            stage = "watch" if MIN_BITS <= count <= MAX_BITS else "done"
-        neighbors = np.zeros((length, length), dtype=np.bool_)
+            stage = "watch" if count <= MAX_BITS else "order"
+            stage = stage if MIN_BITS <= count <= MAX_FIELD_BITS else "done"
+        self._many = stage == "order" and not self._tabled
+        """Whether fields are asked for, instead of walks and probes."""
+        side = 0 if self._many or stage == "done" else length
+        neighbors = np.zeros((side, side), dtype=np.bool_)
         self.state = State(Rows(), Effects(length), neighbors, stage)
         self.left = np.inf
         """Rows that may still be asked for: what cannot be learned by some of them is not begun."""
@@ -246,6 +308,8 @@ class Scout:
             "probe": self._receive_probe,
             "blocks": self._receive_blocks,
             "rows": self._receive_rows,
+            "degree": self._receive_degree,
+            "fields": self._receive_fields,
             "check": self._check,
             "confirm": self._confirm,
             "guess": self._receive_guesses,
@@ -322,6 +386,10 @@ class Scout:
             state.stage = self._decide_whether_to_ask()
         elif state.stage == "known":
             state.stage = "check"
+        elif state.stage == "order" and self._many and not self._affords(0.0):
+            state.stage = "done"
+        if state.stage == "decode":
+            state.stage = self._decode()
         if state.stage == "fit":
             state.stage = self._fit_terms()
         if state.stage == "check" and state.candidates is None:
@@ -332,13 +400,15 @@ class Scout:
             state.stage = "guess" if len(state.candidates) else "predict"
         return state.stage not in ("watch", "known", "done")
 
-    def propose(self) -> Bits:
+    def propose(self) -> Bits:  # noqa: PLR0911  # one a stage
         """Return the rows whose fitness is wanted next; `advance` has said that there are any."""
         state = self.state
         if state.stage == "order":
             return self._make_order_rows()
         if state.stage == "walk":
             return self._make_steps()
+        if state.stage in ("degree", "fields"):
+            return self._make_degree_rows() if state.fields is None else self._make_field_rows()
         if state.stage == "probe":
             return _need(state.probe).propose()
         if state.stage == "blocks":
@@ -357,14 +427,17 @@ class Scout:
         if not _is_usable(fitness):
             state.stage, state.verified = "done", False
         else:
-            state.rows.add(rows, fitness)
+            some = (
+                np.array([fitness.argmax(), fitness.argmin()]) if stage == "fields" else slice(None)
+            )
+            state.rows.add(rows[some], fitness[some])  # all rows with fields take too much memory
             state.candidates = None
             state.stage = self._follow[stage](rows, fitness)
         if stage == "check" and state.stage != "done":
             return rows, fitness
         if stage == "blocks" != state.stage and state.blocks is not None:
             return state.blocks.get_better()
-        if self._tabled and not self.learning and state.rows.count:
+        if (self._tabled or stage == "fields") and not self.learning and state.rows.count:
             row, value = state.rows.best
             return row[None], np.array([value])
         return None
@@ -399,9 +472,13 @@ class Scout:
     def _receive_order(self, rows: Bits, fitness: Fitness) -> Stage:
         state, effects = self.state, self.state.effects
         state.tests += 1
-        pairs = has_order_two(fitness, self.tolerance)
+        high = measure_high_order(fitness)
+        pairs, state.noise = high <= self.tolerance, max(high, state.noise)
         if self._tabled:
             return self._start_probe() if pairs else "done"
+        if self._many:
+            following: Stage = "order" if state.tests < ORDER_TESTS else "degree"
+            return following if pairs else "done"
         generic = effects.count_distinct(self.tolerance) >= MIN_DISTINCT
         if pairs and not generic and state.tests < ORDER_TESTS:
             return "order"
@@ -473,9 +550,87 @@ class Scout:
         """See whether a function of pairs that was right so far has predicted random rows."""
         state = self.state
         state.batches += 1
+        if state.fields is not None:
+            return "check" if self._predicts_all(_need(state.function)) else "done"
         _need(state.walk).promising = False
         state.verified = self._predicts_all(_need(state.function))
         return "known" if state.verified else "walk"
+
+    # Fields are asked for where bits are many.
+
+    def _affords(self, degree: float) -> bool:
+        """Whether the calls of the run suffice for fields, if bits interact with so many others."""
+        least, more = TYPICAL_CALLS
+        needed = max(MIN_CALLS, least + more * degree) * len(self.free)
+        return self.left >= needed
+
+    def _probe_bits(self) -> Integers:
+        return self._rng("degree", 1).permutation(self.free)[:PROBED_BITS]
+
+    def _flip_some(self, row: Bits, flipped: NDArray[np.bool_], bits: Integers) -> Bits:
+        """Return a row with some bits flipped, and that row with each of these bits flipped too."""
+        rows = np.tile(row ^ (flipped & self.space.free), (1 + len(bits), 1))
+        rows[1 + np.arange(len(bits)), bits] ^= 1
+        return rows
+
+    def _make_degree_rows(self) -> Bits:
+        """Return two rows that differ in few bits, with the flips of some bits."""
+        row, bits = self.space.sample(1, self._rng("degree"))[0], self._probe_bits()
+        few = self._rng("degree", 2).random(len(row)) < PROBED_SHARE
+        return np.concatenate([self._flip_some(row, some, bits) for some in (few & False, few)])
+
+    def _receive_degree(self, rows: Bits, fitness: Fitness) -> Stage:
+        """Estimate with how many others a bit interacts: its effect stays the same with no flip."""
+        state, bits = self.state, self._probe_bits()
+        values = fitness.reshape(2, -1)
+        signs = 1.0 - 2.0 * rows.reshape(2, -1, rows.shape[1])[:, 0, bits]
+        effects = signs * (values[:, 1:] - values[:, :1])
+        changed = float((np.abs(effects[1] - effects[0]) > self.tolerance).mean())
+        state.degree = float(np.log(max(1e-9, 1.0 - changed)) / np.log(1.0 - PROBED_SHARE))
+        if not (MIN_DEGREE <= state.degree <= MAX_DEGREE and self._affords(state.degree)):
+            return "done"
+        state.fields = Fields.start(len(self.free))
+        return "fields"
+
+    def _count(self, rule: tuple[int, float]) -> int:
+        least, more = rule
+        return least + round(more * self.state.degree)
+
+    def _make_field_rows(self) -> Bits:
+        """Return the next row with the flips of all bits that are not finished.
+
+        Every bit has changed once when couplings are first looked for: one that has not would be
+        taken for a part of the fields that it changes.
+        """
+        fields, first = _need(self.state.fields), self.space.sample(1, self._rng("fields"))[0]
+        number = len(fields.signs)
+        share = min(MAX_FLIPPED, 2.0 / max(1.0, self.state.degree)) if number else 0.0
+        flipped = self._rng("fields", 1 + number).random(len(first)) < share
+        if number == self._count(FIRST_ROWS) - 1:
+            flipped[self.free[(fields.signs == fields.signs[0]).all(axis=0)]] = True
+        return self._flip_some(first, flipped, self.free[fields.open])
+
+    def _receive_fields(self, rows: Bits, fitness: Fitness) -> Stage:
+        fields = _need(self.state.fields)
+        fields.add(rows[0, self.free], float(fitness[0]), fitness[1:])
+        number, finished = len(fields.signs), 1.0 - len(fields.open) / len(self.free)
+        slow = number >= self._count(SLOW_ROWS) and finished < MIN_FINISHED
+        calls = np.count_nonzero(~np.isnan(fields.values))
+        if slow or calls >= self._count(LAST_CALLS) * len(self.free) or number >= MAX_FIELD_ROWS:
+            return "done"
+        return "decode" if number >= self._count(FIRST_ROWS) else "fields"
+
+    def _decode(self) -> Stage:
+        """Find couplings, until every bit is finished."""
+        state, fields = self.state, _need(self.state.fields)
+        fields.decode(NOISE * state.noise)
+        if len(fields.open):
+            return "fields"
+        function = fields.make_function(self.free, state.rows.bits[0], float(state.rows.fitness[0]))
+        largest = max(map(abs, function.coefficients.values()))
+        state.function = drop_zeros(function, SMALLEST * largest)
+        state.wanted = MIN_PREDICTED
+        return "confirm"
 
     # A probe finds which variables interact; terms or tables of these are then found from rows.
 

@@ -6,6 +6,8 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from harmonium.arrays import Bits
 from harmonium.clock import check_time
@@ -20,6 +22,13 @@ HOT, COLD = 2.0, 0.05
 
 FIRST_SWEEPS = 100
 """Passes over all bits of the first descents."""
+
+MERGED_BITS = 500
+"""Bits beyond which descents seldom end at the same row, so that they are merged."""
+
+WARM, MAX_IDLE = (0.2, 0.6), 20
+"""First temperatures of descents that start where others have ended, and how many of them may bring
+nothing better."""
 
 CLIMBS, MAX_SWEEPS = 40, 100
 """Rows of values that climb, and their sweeps over all variables at most."""
@@ -110,6 +119,88 @@ def climb(tables: Tables, sizes: Integers, rng: np.random.Generator) -> Integers
     return best
 
 
+class _Landscape:
+    """A function of bits, of which some are free, for descents.
+
+    Flipping a bit changes only the terms that have it, so a step costs as little as the bit has
+    terms.
+    """
+
+    def __init__(self, function: Polynomial, free: NDArray[np.bool_]) -> None:
+        self.bits, self.starts, self.values = bits, starts, values = function.flat
+        self.owners = np.repeat(np.arange(len(values)), np.diff(starts))
+        """The term of each of the bits."""
+        order = np.argsort(bits, kind="stable")
+        self.readers = self.owners[order]
+        self.first = np.searchsorted(bits[order], np.arange(function.length + 1))
+        """The terms with bit b are readers[first[b] : first[b + 1]]."""
+        self.places = np.flatnonzero(free)
+        squares = np.bincount(bits, values[self.owners] ** 2, function.length)
+        self.typical = float(np.sqrt(squares[free].mean()))
+        """Typical effect of a bit."""
+        self.cost = max(1.0, len(bits) / max(1, int(free.sum())))
+        """Terms of a bit."""
+        self.margin = 1e-9 * (1.0 + float(np.abs(values).sum()))
+        """Difference up to which two values are the same."""
+        self.steps = 0.0
+        """Steps so far: the flip of a bit counts as many as it changes."""
+
+    def draw(self, start: Bits, rng: np.random.Generator) -> Bits:
+        """Return a row of which the free bits are random."""
+        row = start.copy()
+        row[self.places] = rng.integers(0, 2, len(self.places), dtype=np.uint8)
+        return row
+
+    def cool(
+        self, row: Bits, hot: float, sweeps: int, rng: np.random.Generator, keep: bool = True
+    ) -> float:
+        """Let a row descend from this temperature, to the best row on the way; return its value."""
+        check_time()
+        products = self._multiply(row)
+        gains = np.bincount(self.bits, products[self.owners], len(row)).astype(np.float64)
+        terms = (self.bits, self.starts, self.readers, self.first, products, gains)
+        falling = hot * self.typical * (COLD / hot) ** (np.arange(sweeps) / max(1, sweeps - 1))
+        seed = rng.integers(0, 2**64, dtype=np.uint64)
+        self.steps += sweeps * (len(self.places) + 0.2 * len(self.places) * self.cost)
+        rest = (self.places, falling, seed, keep)
+        value: float = _cool(row, float(products.sum()), *terms, *rest)
+        return value
+
+    def _multiply(self, row: Bits) -> Numbers:
+        """Return the value of each term."""
+        zeros = np.bincount(self.owners, 1 - row[self.bits], len(self.values))
+        return np.where(zeros % 2 == 1, -self.values, self.values)
+
+    def merge(self, best: Bits, other: Bits) -> tuple[Bits, float]:
+        """Return a row with all that is better in another one, and its value.
+
+        The bits in which they differ fall into components without a common term, of which each is
+        better in one or the other row (partition crossover, Whitley, Hains and Howe 2009).
+        """
+        differ = best != other
+        shared = differ[self.bits]
+        terms, products = len(self.values), self._multiply(best)
+        links = (np.ones(int(shared.sum())), (self.owners[shared], terms + self.bits[shared]))
+        graph = csr_array(links, (terms + len(best),) * 2)
+        labels = connected_components(graph, directed=False)[1]
+        changed = np.bincount(self.owners, shared, terms) % 2 == 1
+        gains = np.bincount(labels[:terms][changed], -2.0 * products[changed], len(labels))
+        better = best ^ (differ & (gains[labels[terms:]] > 0.0))
+        return better, float(products.sum() + gains[gains > 0.0].sum())
+
+    def descend(self, start: Bits, rng: np.random.Generator) -> tuple[Bits, float]:
+        """Return where a random row ends, and its value, after descents that are merged with it."""
+        row, idle = self.draw(start, rng), 0
+        value = self.cool(row, HOT, FIRST_SWEEPS, rng)
+        while idle < MAX_IDLE:
+            other = row.copy()
+            self.cool(other, rng.uniform(*WARM), FIRST_SWEEPS, rng, keep=False)
+            row, higher = self.merge(row, other)
+            idle = 0 if higher > value + self.margin else idle + 1
+            value = max(value, higher)
+        return row, value
+
+
 def anneal(
     function: Polynomial,
     free: NDArray[np.bool_],
@@ -120,48 +211,35 @@ def anneal(
 ) -> tuple[Bits, bool]:
     """Return the best row of many descents, and whether many of them ended at its value.
 
-    Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). Flipping a bit changes only the terms
-    that have it, so a step costs as little as the bit has terms.
-
-    It ends when so many descents were confirmed, or after so many steps: the flip of a bit counts
-    as many as it changes. Bits that are not free stay as they are at the start.
+    Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). It ends when so many descents were
+    confirmed, or after so many steps. Bits that are not free stay as they are at the start. Where
+    bits are many, descents are merged, and fewer of them have to be confirmed.
     """
-    bits, starts, values = function.flat
-    owners = np.repeat(np.arange(len(values)), np.diff(starts))  # the term of each of the bits
-    order = np.argsort(bits, kind="stable")
-    # The terms with bit b are readers[first[b] : first[b + 1]].
-    readers, first = owners[order], np.searchsorted(bits[order], np.arange(function.length + 1))
-    squares = np.bincount(bits, values[owners] ** 2, function.length)
-    typical = float(np.sqrt(squares[free].mean()))
-    cost = max(1.0, len(bits) / max(1, int(free.sum())))
-    margin = 1e-9 * (1.0 + float(np.abs(values).sum()))
-    best, highest, confirmations, steps = start.copy(), -np.inf, 0, 0.0
-    places = np.flatnonzero(free)
-    number = 0
-    while confirmations < confirmed and steps < max_steps and typical > 0.0:
-        check_time()
+    landscape = _Landscape(function, free)
+    best, highest, confirmations, number = start.copy(), -np.inf, 0, 0
+    merged = len(landscape.places) > MERGED_BITS
+    if merged:
+        confirmed, max_steps = -(-confirmed // 5), max_steps * len(landscape.places) // MERGED_BITS
+    while confirmations < confirmed and landscape.steps < max_steps and landscape.typical > 0.0:
         number += 1
-        # 1, 2, 1, 4, 1, 2, 1, 8 …: no length is right for every function (Luby et al. 1993).
-        sweeps = FIRST_SWEEPS * (number & -number)
-        row = start.copy()
-        row[places] = rng.integers(0, 2, len(places), dtype=np.uint8)
-        seed = rng.integers(0, 2**64, dtype=np.uint64)
-        zeros = np.bincount(owners, 1 - row[bits], len(values))
-        products = np.where(zeros % 2 == 1, -values, values)
-        gains = np.bincount(bits, products[owners], len(row)).astype(np.float64)
-        terms = (bits, starts, readers, first, products, gains)
-        falling = HOT * typical * (COLD / HOT) ** (np.arange(sweeps) / max(1, sweeps - 1))
-        value = _cool(row, float(products.sum()), *terms, places, falling, seed)
-        steps += sweeps * (len(places) + 0.2 * len(places) * cost)
-        if value > highest + margin:
-            best, highest, confirmations = row, value, 1
-        elif value >= highest - margin:
-            confirmations += 1
+        if merged:
+            row, value = landscape.descend(start, rng)
+        else:
+            # 1, 2, 1, 4, 1, 2, 1, 8 …: no length is right for every function (Luby et al. 1993).
+            row = landscape.draw(start, rng)
+            value = landscape.cool(row, HOT, FIRST_SWEEPS * (number & -number), rng)
+        if value >= highest - landscape.margin:
+            confirmations = confirmations + 1 if value <= highest + landscape.margin else 1
+        if merged and number > 1:
+            row, value = landscape.merge(best, row)
+            confirmations = 0 if value > highest + landscape.margin else confirmations
+        if value > highest + landscape.margin:
+            best, highest = row, value
     return best, confirmations >= confirmed
 
 
 @jit
-def _cool(
+def _cool(  # noqa: C901  # one loop
     row: Bits,
     value: float,
     bits: Integers,
@@ -173,13 +251,15 @@ def _cool(
     places: Integers,
     temperatures: Numbers,
     seed: np.uint64,
+    keep: bool,
 ) -> float:
-    """Flip bits at falling temperatures; leave the best row in `row` and return its value.
+    """Flip bits at falling temperatures; return the value of the row that is left in `row`.
 
+    It is the best row on the way if that is to be kept, otherwise the last one.
     `products` has the value of each term, `gains` the sum of the terms with each bit: flipping a
     bit loses twice that sum.
     """
-    highest, best = value, row.copy()
+    highest, best = value if keep else np.inf, row.copy()
     for temperature in temperatures:
         for bit in places:
             loss = 2.0 * gains[bit]
@@ -204,6 +284,8 @@ def _cool(
                 highest = value
                 for place in range(len(row)):
                     best[place] = row[place]
+    if not keep:
+        return value
     for place in range(len(row)):
         row[place] = best[place]
     return highest
