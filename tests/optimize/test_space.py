@@ -66,7 +66,10 @@ def test_a_search_is_resumed(tmp_path: Path) -> None:
     space = {**SPACE, "width": range(0, 1000, 5)}
     options: dict[str, Any] = {"space": space, "seed": 5, "feasible": lambda v: v["width"] % 3}
     options["max_calls"] = 60
-    stop = {"checkpoint": path, "callback": lambda runner: runner.record.evaluations >= 20}
+    stop: dict[str, Any] = {
+        "checkpoint": path,
+        "callback": lambda runner: runner.record.evaluations >= 20,
+    }
     hm.maximize(score, **stop, **options)
     resumed = hm.resume(path, score, feasible=options["feasible"])
     whole = hm.maximize(score, **options)

@@ -376,7 +376,10 @@ def test_an_algorithm_runs_and_resumes_from_a_checkpoint(
     assert (whole.algorithm, whole.label) == (str(algorithm), algorithm.label)
     assert value(whole.x) == whole.fun
     assert whole.evaluations == 300 or whole.stopped_by in ("optimum", "converged", "patience")
-    cut = {"callback": lambda runner: runner.record.evaluations >= 130, "checkpoint": path}
+    cut: dict[str, Any] = {
+        "callback": lambda runner: runner.record.evaluations >= 130,
+        "checkpoint": path,
+    }
     hm.maximize(value, LENGTH, max_evaluations=300, **cut, **options)
     resumed = hm.resume(path, value)
     assert without_times(resumed) == without_times(whole)
