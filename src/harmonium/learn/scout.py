@@ -91,6 +91,10 @@ MIN_CALLS, TYPICAL_CALLS = 10.0, (4.0, 1.5)
 """Calls a bit without which fields are never asked for; and those that they take, the second number
 for each bit that interacts with one."""
 
+MARGIN, MIN_LEFT = 1.05, 2.0
+"""What must be left for that, as a multiple of it; and calls a bit with which fields are given up,
+because the interactions were underestimated: the search beside it can still climb."""
+
 NOISE, SMALLEST = 4.0, 1e-9
 """Deviations of fields by rounding, as a multiple of those of the order tests; and coefficients
 that are left out, as a share of the largest."""
@@ -561,7 +565,7 @@ class Scout:
     def _affords(self, degree: float) -> bool:
         """Whether the calls of the run suffice for fields, if bits interact with so many others."""
         least, more = TYPICAL_CALLS
-        needed = max(MIN_CALLS, least + more * degree) * len(self.free)
+        needed = max(MIN_CALLS, MARGIN * (least + more * degree)) * len(self.free)
         return self.left >= needed
 
     def _probe_bits(self) -> Integers:
@@ -616,6 +620,7 @@ class Scout:
         number, finished = len(fields.signs), 1.0 - len(fields.open) / len(self.free)
         slow = number >= self._count(SLOW_ROWS) and finished < MIN_FINISHED
         calls = np.count_nonzero(~np.isnan(fields.values))
+        slow |= self.left < MIN_LEFT * len(self.free)
         if slow or calls >= self._count(LAST_CALLS) * len(self.free) or number >= MAX_FIELD_ROWS:
             return "done"
         return "decode" if number >= self._count(FIRST_ROWS) else "fields"
