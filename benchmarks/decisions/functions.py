@@ -148,6 +148,16 @@ def make_pairwise(seed: int, length: int = 40, pairs: int = 120) -> Function:
     return Function(lambda row: _sum_quadratic(row, matrix), length)
 
 
+def make_sparse_pairs(seed: int, length: int, pairs: int) -> Function:
+    """Return normal terms for each bit and, twice as large, for random pairs of very many."""
+    rng = np.random.default_rng([seed, length, 12])
+    ends = rng.integers(0, length, (2 * pairs, 2))
+    ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+    ends = rng.permutation(ends)[:pairs]
+    singles, weights = rng.standard_normal(length), 2.0 * rng.standard_normal(pairs)
+    return Function(lambda row: _sum_pairs(row, singles, ends, weights), length)
+
+
 def make_costly_coverage(seed: int, sets: int = 200, elements: int = 500) -> Function:
     """Return coverage of 500 elements by any of 200 sets, less 60 % to 140 % of 0.45 an element."""
     rng = np.random.default_rng([seed, sets, 6])
@@ -201,6 +211,18 @@ FUNCTIONS: dict[str, Callable[[int], Function]] = {
     ),
     "5-traps 60": lambda seed: make_problem(hm.Trap(length=60, order=5), seed),
 }
+
+
+@njit
+def _sum_pairs(
+    row: np.ndarray, singles: np.ndarray, ends: np.ndarray, weights: np.ndarray
+) -> float:
+    total = 0.0
+    for bit in range(len(row)):
+        total += singles[bit] * row[bit]
+    for pair in range(len(weights)):
+        total += weights[pair] * (row[ends[pair, 0]] & row[ends[pair, 1]])
+    return total
 
 
 @njit
