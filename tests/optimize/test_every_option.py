@@ -48,7 +48,7 @@ CASES: dict[str, dict[str, Any]] = {
     "max_calls": {"max_calls": 50},
     "max_evaluations": {"max_evaluations": 50},
     "max_seconds": {"max_seconds": 50},
-    "stagnation": {"stagnation": 0.01},
+    "stagnation": {"stagnation": 0.004},
     "confirmations": {"confirmations": 1},
     "callback": {"callback": lambda runner: runner.steps == 3},
     "initial": {"initial": np.eye(LENGTH, dtype=np.uint8)},

@@ -281,11 +281,11 @@ class AnnealSearch(Search):
 
     def begin(self, end: int) -> None:
         """Begin anew, with what was learned, to end after so many rows in all."""
-        self.state.end = end
-        if self.state.stage not in ("draw", "start", "pass"):
-            self.state.round, self.state.blocked = 0, False
-            self.state.heat = FIRST_HEAT
-            self._plan(self.state.asked)
+        state = self.state
+        state.end = end
+        if state.stage in ("anneal", "finish"):
+            state.stage, state.round, state.heat, state.blocked = "anneal", 0, FIRST_HEAT, False
+            self._plan(state.asked)
 
     def limit(self, end: int) -> None:
         """Let the plan end earlier or later, with the temperature as it is."""
@@ -371,9 +371,7 @@ class AnnealSearch(Search):
             state.scale = float(min(sizes[count // 2], 2.1 * sizes[count // 4]))
             distinct = 1 + np.count_nonzero(np.diff(sizes) > 1e-9 * state.scale)
             state.table.noise[LEFT] = SHRINK[int(count > 5 and distinct > DISTINCT * count)]
-        state.table.couplings[:] = (
-            FIRST_COUPLING * state.scale**2 / self.moves
-        )  # until there are surprises
+        state.table.couplings[:] = self._guess_coupling()
         state.stage, state.before = "anneal", state.best_value
         self._plan(state.asked)
 
@@ -492,11 +490,13 @@ class AnnealSearch(Search):
         """Give the couplings the scale of the surprises so far."""
         state = self.state
         errors, count = state.surprise
-        guess = FIRST_COUPLING * state.scale**2 / self.moves
-        factor = max(errors / count, 1e-12 * state.scale**2) / guess
+        factor = max(errors / count, 1e-12 * state.scale**2) / self._guess_coupling()
         state.table.couplings[:] *= np.float32(factor)
         state.table.variances[:] *= factor
         state.calibrated = True
+
+    def _guess_coupling(self) -> float:
+        return FIRST_COUPLING * self.state.scale**2 / self.moves
 
     def _credit(self, kind: int, change: float, passes: bool) -> None:
         """Note whether a kind of moves is accepted, and share the next rows by that."""
