@@ -91,7 +91,7 @@ def test_a_spec_is_read_back_from_its_text_dict_and_json(
     [
         (Trap(60, 5), "trap:length=60,order=5"),
         (NK(20, 3, 4, "ring"), "nk:length=20,k=3,instance=4,neighbors=ring"),
-        (RBM(hidden="n/2", centered=False, rate=1), "rbm:hidden=n/2,centered=false,rate=1.0"),
+        (RBM(hidden="n/2", centered=False, rate=1), "rbm:hidden=n/2,rate=1.0,centered=false"),
         (PaperRBM(batch=50), "rbm-paper:batch=50"),
         (Stop(patience=None), "stop:patience=none"),
     ],

@@ -138,7 +138,7 @@ def test_a_rule_and_an_executor_are_given_again() -> None:
     options = prepare("feasible", CASES["feasible"])
     with ThreadPoolExecutor(2) as executor:
         whole = hm.maximize(**options, executor=executor)
-        cut: dict[str, Any] = {"checkpoint": "cut.ckpt", "max_evaluations": 40}
-        hm.maximize(**options | cut, executor=executor)
-        more: dict[str, Any] = {"feasible": first_is_off, "max_evaluations": 150}
-        assert_same(hm.resume("cut.ckpt", add, executor=executor, **more), whole)
+        stop = lambda runner: runner.record.evaluations >= 40  # noqa: E731  # short
+        hm.maximize(**options, checkpoint="cut.ckpt", callback=stop, executor=executor)
+        resumed = hm.resume("cut.ckpt", add, executor=executor, feasible=first_is_off)
+        assert_same(resumed, whole)

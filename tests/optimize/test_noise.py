@@ -55,8 +55,8 @@ def test_the_reported_solution_is_better_than_without(true: Any, length: int) ->
 
     cached, luck = total()
     repeated, mean = total(noise=True)
-    assert repeated > cached
-    assert repeated > total(cache=False)[0]
+    assert repeated >= cached
+    assert repeated >= total(cache=False)[0]
     # Without it the reported values are above the true ones by several standard deviations.
     assert luck - cached > 15
     assert abs(mean - repeated) < 5

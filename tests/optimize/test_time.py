@@ -156,7 +156,7 @@ def test_rows_are_not_drawn_again_after_the_time(
         time.now += 1.0
         return bool(row[:5].all())
 
-    options: dict[str, Any] = {"feasible": is_rare, "seed": 1}
+    options: dict[str, Any] = {"feasible": is_rare, "seed": 1, "max_calls": 200}
     with pytest.raises(hm.EvaluationError, match="max_seconds is 3, and no feasible row was"):
         hm.maximize(weigh, LENGTH, max_seconds=3, **options)
     assert time.now == 3.0
@@ -164,8 +164,8 @@ def test_rows_are_not_drawn_again_after_the_time(
     for seconds in range(60, 400, 20):
         result = hm.resume(path, weigh, feasible=is_rare, max_seconds=seconds)
         assert result.seconds <= seconds + 1  # `resume` has tried the best row
-    result = hm.resume(path, weigh, feasible=is_rare, max_seconds=1e6, max_calls=200)
-    assert_same(result, hm.maximize(weigh, LENGTH, max_calls=200, **options))
+    result = hm.resume(path, weigh, feasible=is_rare, max_seconds=1e6)
+    assert_same(result, hm.maximize(weigh, LENGTH, **options))
 
 
 def test_known_solutions_are_checked_in_time_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,7 +185,7 @@ def test_known_pairs_are_drawn_with_their_strengths() -> None:
     [
         (lambda rows: rows.sum(axis=1), 20, {}, "No bits interact: each can be chosen", 0),
         (hm.MaxSat(length=40, clauses=160), 40, {"max_calls": 800}, "were seen to interact", 1),
-        (couple, MAX_DRAWN_LENGTH + 2, {"max_calls": 3000}, "", 0),
+        (couple, MAX_DRAWN_LENGTH + 2, {"max_calls": 6000}, "", 0),
         (couple, 20, {"model": "boa", "max_calls": 500}, None, 0),  # of an EDA nothing is said
     ],
 )

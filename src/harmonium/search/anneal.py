@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from harmonium.arrays import Bits, Fitness
 from harmonium.jit import jit
 from harmonium.search.base import Algorithm, Search, Status
-from harmonium.search.walk import Rules, draw, read_rules
+from harmonium.search.walk import Rules, draw_below, read_rules
 from harmonium.space import Columns, Space
 
 Integers = NDArray[np.int64]
@@ -115,7 +115,7 @@ class Anneal(Algorithm):
         return AnnealSearch(self, space, seed)
 
 
-class Table(NamedTuple):
+class MoveTable(NamedTuple):
     """What is known of the effects of single moves."""
 
     effects: Numbers
@@ -141,10 +141,10 @@ class Table(NamedTuple):
 EXCHANGE_ERRORS, EXCHANGES, FACTOR, TRIED, FLAT, LEFT = range(6)
 
 
-def start_table(rules: Rules, screened: bool) -> Table:
+def start_table(rules: Rules, screened: bool) -> MoveTable:
     moves = len(rules.column)
     columns = len(rules.first) - 1 if screened else 0
-    return Table(
+    return MoveTable(
         np.zeros(moves),
         np.full(moves, np.inf),
         np.zeros((moves if screened else 0, columns), np.uint8),
@@ -172,7 +172,7 @@ class AnnealState:
 
     row: Bits
     """Where it is: (columns,)."""
-    table: Table
+    table: MoveTable
     order: Integers
     """The order in which moves are tried: (moves,)."""
     place: Integers
@@ -319,7 +319,7 @@ class AnnealSearch(Search):
         state = self.state
         table, rules = tuple(state.table), tuple(self.rules)
         if state.stage == "finish":
-            move = finish(candidate, state.scale, table, rules)
+            move = descend(candidate, state.scale, table, rules)
             if move < 0:  # no move is better
                 state.cooled = 1.0
             return Chosen(SINGLE, int(move), 0.0)
@@ -540,7 +540,7 @@ class AnnealSearch(Search):
 @jit
 def _uniform(draws: NDArray[np.uint64]) -> float:
     """Draw a number above 0 and below 1."""
-    return (draw(draws, 0, 1 << 53) + 0.5) / 9007199254740992.0
+    return (draw_below(draws, 0, 1 << 53) + 0.5) / 9007199254740992.0
 
 
 @jit
@@ -562,7 +562,7 @@ def choose(
     Moves are tried in random order, pass after pass. `check` takes the next one in turn, whatever
     is predicted.
     """
-    table, rules = Table(*table_), Rules(*rules_)
+    table, rules = MoveTable(*table_), Rules(*rules_)
     screened = len(table.couplings) > 0 and temperature > 0.0
     ones, left = _count(candidate, rules.counted), 10 * len(rules.column) + 64
     while left > 0:
@@ -625,7 +625,7 @@ def _next(order: Integers, place: Integers, draws: NDArray[np.uint64]) -> int:
     if place[0] == len(order):
         place[0] = 0
         for last in range(len(order) - 1, 0, -1):
-            other = draw(draws, 0, last + 1)
+            other = draw_below(draws, 0, last + 1)
             swapped = order[last]
             order[last] = order[other]
             order[other] = swapped
@@ -668,7 +668,7 @@ def _exchange(
         deviation = math.sqrt(table.noise[EXCHANGE_ERRORS] / max(1.0, count))
         if known and weights[0, into] - weights[0, out] + CUT * deviation < threshold:
             return _uniform(draws) < 1e-3  # seldom, so that wrong weights are noticed
-    third = draw(draws, 0, len(rules.column))
+    third = draw_below(draws, 0, len(rules.column))
     extra = rules.column[third]
     if kind == SEVERAL and (extra in (column, other) or not rules.free[third]):
         return False
@@ -700,7 +700,7 @@ def _find_partner(
     """Draw a column with another value, which may have that of this one; -1 if none is found."""
     size = rules.first[column + 1] - rules.first[column]
     for _ in range(64):
-        other = draw(draws, 0, len(row))
+        other = draw_below(draws, 0, len(row))
         first = rules.first[other]
         if row[other] == row[column] or other in (taken, also_taken):
             continue
@@ -710,9 +710,9 @@ def _find_partner(
 
 
 @jit
-def finish(candidate: Bits, scale: float, table_: Any, rules_: Any) -> int:
+def descend(candidate: Bits, scale: float, table_: Any, rules_: Any) -> int:
     """Make the single move that promises most, and return it; -1 if all are known to fail."""
-    table, rules = Table(*table_), Rules(*rules_)
+    table, rules = MoveTable(*table_), Rules(*rules_)
     chosen, most, ones = -1, -np.inf, _count(candidate, rules.counted)
     for move in range(len(rules.column)):
         if not rules.free[move] or rules.value[move] == candidate[rules.column[move]]:
@@ -744,7 +744,7 @@ def observe(
 
     Return the squared error, and how many columns have changed since it was predicted.
     """
-    table, rules = Table(*table_), Rules(*rules_)
+    table, rules = MoveTable(*table_), Rules(*rules_)
     column, seen, tolerance = rules.column[move], table.seen[move], 1e-9 * scale
     couplings, noise = table.couplings, table.noise
     noise[TRIED] += 1.0
@@ -805,7 +805,7 @@ def _learn_couplings(
 @jit
 def weigh(row: Bits, candidate: Bits, change: float, scale: float, table_: Any) -> None:
     """Learn from an exchange of two bits what a one is worth in each."""
-    table = Table(*table_)
+    table = MoveTable(*table_)
     into, out = -1, -1
     for column in range(len(row)):
         if row[column] != candidate[column]:
@@ -834,7 +834,7 @@ def weigh(row: Bits, candidate: Bits, change: float, scale: float, table_: Any) 
 @jit
 def move_to(row: Bits, target: Bits, table_: Any, rules_: Any) -> None:
     """Change a row, column by column; what is predicted becomes less certain, or more again."""
-    table, rules = Table(*table_), Rules(*rules_)
+    table, rules = MoveTable(*table_), Rules(*rules_)
     screened = len(table.couplings) > 0
     for column in range(len(row)):
         old, new = row[column], target[column]

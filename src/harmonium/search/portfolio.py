@@ -32,6 +32,9 @@ TRIAL_ROWS, TRIAL_SHARE = 60, 0.15
 CLIMBED = 20
 """Rows a move of a budget that begins with a climb."""
 
+LEAST_SHARE = 0.25
+"""Share of the rest for the side that was worse, if the budget is twice as large."""
+
 WATCHED = 3
 """Rows a move after which the scout has seen enough of annealing."""
 
@@ -155,25 +158,34 @@ class StructureSearch(Search):
 
     def _choose_side(self) -> Turn:
         """Return who goes on: annealing or the pyramid."""
-        state, asked, best = self.state, self.state.asked, self.state.best
+        state, asked = self.state, self.state.asked
         if self.budget is None:
             return self._take_turns()
         climbs = self.scout.learning and self.pyramid.state.round < 2
         if climbs and self.budget >= CLIMBED * self.anneal.moves:
             return "pyramid"
-        left, trial = self.budget - asked["scout"] - asked["pyramid"], 0
-        if self.budget >= TRIAL_ROWS * self.anneal.moves:
-            trial = int(TRIAL_SHARE * self.budget)
+        trial = int(TRIAL_SHARE * self.budget)
+        if self.budget < TRIAL_ROWS * self.anneal.moves:
+            trial = 0
         if asked["anneal"] < trial:
             self.anneal.limit(trial)
             return "anneal"
-        if asked["pyramid"] < trial or (trial and best["pyramid"] > best["anneal"]):
+        if asked["pyramid"] < trial:
             return "pyramid"
+        share = self._share_pyramid() if trial else 0.0
+        after, pyramid = asked["anneal"] + asked["pyramid"] - 2 * trial, asked["pyramid"] - trial
+        end = asked["anneal"] + round((1.0 - share) * (self.budget - sum(asked.values())))
         if trial and not state.running:
             state.running = True
-            self.anneal.begin(left)
-        self.anneal.limit(left)
-        return "anneal"
+            self.anneal.begin(end)
+        self.anneal.limit(end)
+        return "pyramid" if pyramid < share * after or share == 1.0 else "anneal"
+
+    def _share_pyramid(self) -> float:
+        """Return which share of the rest of a budget the pyramid gets: most if it is ahead."""
+        least = LEAST_SHARE if (self.budget or 0) >= 2 * TRIAL_ROWS * self.anneal.moves else 0.0
+        best = self.state.best
+        return 1.0 - least if best["pyramid"] > best["anneal"] else least
 
     def _take_turns(self) -> Turn:
         """Give the pyramid most rows, and annealing runs of its own."""

@@ -216,7 +216,7 @@ class Champion:
 
 
 @jit
-def draw(draws: NDArray[np.uint64], walker: int, below: int) -> int:
+def draw_below(draws: NDArray[np.uint64], walker: int, below: int) -> int:
     """Return a random integer from 0 to below - 1 (splitmix64)."""
     draws[walker] += np.uint64(0x9E3779B97F4A7C15)
     word = draws[walker]
@@ -229,7 +229,7 @@ def draw(draws: NDArray[np.uint64], walker: int, below: int) -> int:
 @jit
 def _shuffle(order: Integers, draws: NDArray[np.uint64], walker: int) -> None:
     for last in range(order.shape[1] - 1, 0, -1):
-        other = draw(draws, walker, last + 1)
+        other = draw_below(draws, walker, last + 1)
         swapped = order[walker, last]
         order[walker, last] = order[walker, other]
         order[walker, other] = swapped
@@ -409,7 +409,7 @@ def _make_move(move: int, walker: int, ones: int, walkers: Any, rules: Any) -> b
 def _swap_back(column: int, walker: int, walkers: Any, rules: Any) -> bool:
     """Flip a random loose bit the other way; return whether there is one."""
     length, value = walkers.candidates.shape[1], walkers.candidates[walker, column]
-    first = draw(walkers.draws, walker, length)
+    first = draw_below(walkers.draws, walker, length)
     for offset in range(length):
         other = (first + offset) % length
         if other != column and rules.loose[other] and walkers.candidates[walker, other] == value:
@@ -494,7 +494,7 @@ def _find_donor(
 ) -> int:
     """Return a random donor that differs from the walker in the set, -1 if none does."""
     for number in range(len(picks)):
-        other = number + draw(walkers.draws, walker, len(picks) - number)
+        other = number + draw_below(walkers.draws, walker, len(picks) - number)
         pick = picks[other]
         picks[other] = picks[number]
         picks[number] = pick
@@ -524,10 +524,10 @@ def _balance(
     for number in range(start, end):
         inside[members[number]] = True
     for last in range(2):
-        first = draw(draws, walker, length)
-        step = 1 + draw(draws, walker, length)
+        first = draw_below(draws, walker, length)
+        step = 1 + draw_below(draws, walker, length)
         while math.gcd(step, length) > 1:
-            step = 1 + draw(draws, walker, length)
+            step = 1 + draw_below(draws, walker, length)
         for number in range(length):
             if missing == 0:
                 return True
@@ -556,9 +556,9 @@ def shake(champion: Bits, walkers_: Any, evidence_: Any, rules_: Any) -> None:
         for column in range(length):
             walkers.candidates[walker, column] = champion[column]
         size = 2
-        if alone and draw(walkers.draws, walker, 3) == 0:
+        if alone and draw_below(walkers.draws, walker, 3) == 0:
             size = 1
-        while size < moves and draw(walkers.draws, walker, 2) == 0:
+        while size < moves and draw_below(walkers.draws, walker, 2) == 0:
             size += 1
         size = min(size, moves)
         for number in range(size):
@@ -578,14 +578,14 @@ def _draw_linked(
 ) -> int:
     """Draw an allowed move; three times of four one that affects a chosen column, if known."""
     moves = len(rules.free)
-    if count and draw(draws, walker, 4):
-        column = chosen[draw(draws, walker, count)]
-        first = draw(draws, walker, moves)
+    if count and draw_below(draws, walker, 4):
+        column = chosen[draw_below(draws, walker, count)]
+        first = draw_below(draws, walker, moves)
         for offset in range(moves):
             move = (first + offset) % moves
             if evidence.pairs[column, rules.column[move]] == AFFECTS and rules.free[move]:
                 return move
-    first = draw(draws, walker, moves)
+    first = draw_below(draws, walker, moves)
     for offset in range(moves):
         move = (first + offset) % moves
         if rules.free[move]:
