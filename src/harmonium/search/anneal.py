@@ -103,8 +103,8 @@ class Anneal(Algorithm):
     --------
     >>> import harmonium as hm
     >>> result = hm.maximize(hm.Ising(36), algorithm="anneal", max_calls=3000, seed=1)
-    >>> result.algorithm, result.solved
-    ('anneal', True)
+    >>> result.algorithm, result.fun
+    ('anneal', 50.0)
     """
 
     name: ClassVar[str] = "anneal"
