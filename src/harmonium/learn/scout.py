@@ -72,7 +72,7 @@ MAX_FIELD_BITS = 10_000
 """Bits for which a function of single bits and pairs is learned from fields: a row with all of its
 flips has 100 MB then."""
 
-PROBED_BITS, PROBED_SHARE = 96, 1 / 16
+PROBED_BITS, PROBED_SHARE = 200, 1 / 16
 """Bits that are flipped in two rows that differ in this share of the bits: how many of the effects
 change shows with how many others a bit interacts in the mean, its degree."""
 
@@ -91,9 +91,13 @@ MIN_CALLS, TYPICAL_CALLS = 10.0, (4.0, 1.5)
 """Calls a bit without which fields are never asked for; and those that they take, the second number
 for each bit that interacts with one."""
 
-MARGIN, MIN_LEFT = 1.05, 2.0
-"""What must be left for that, as a multiple of it; and calls a bit with which fields are given up,
-because the interactions were underestimated: the search beside it can still climb."""
+UNDERESTIMATED = 1.1
+"""How much larger degrees are than their estimates, because bits differ in them."""
+
+MARGIN, MORE_MARGIN, MIN_LEFT = 1.05, 0.06, 2.0
+"""What must be left for that, as a multiple of it, and how much more for each bit beyond five; and
+calls a bit with which fields are given up, because the interactions were underestimated: the search
+beside it can still climb."""
 
 NOISE, SMALLEST = 4.0, 1e-9
 """Deviations of fields by rounding, as a multiple of those of the order tests; and coefficients
@@ -366,6 +370,12 @@ class Scout:
             if before is not None and changes is not None:
                 self.state.effects.add(before, rows, changes)
 
+    def doubt(self, fitness: float) -> None:
+        """Give up a function whose best row was found, if a better one is seen."""
+        state = self.state
+        if state.verified and state.found and fitness > state.rows.high + self.tolerance:
+            state.stage, state.verified = "done", False
+
     def rests(self, rounds: int) -> bool:
         """Whether it has nothing to do, after so many rounds of the search beside it.
 
@@ -565,7 +575,9 @@ class Scout:
     def _affords(self, degree: float) -> bool:
         """Whether the calls of the run suffice for fields, if bits interact with so many others."""
         least, more = TYPICAL_CALLS
-        needed = max(MIN_CALLS, MARGIN * (least + more * degree)) * len(self.free)
+        degree *= UNDERESTIMATED
+        margin = MARGIN + MORE_MARGIN * max(0.0, degree - 5.0)
+        needed = max(MIN_CALLS, margin * (least + more * degree)) * len(self.free)
         return self.left >= needed
 
     def _probe_bits(self) -> Integers:
@@ -590,7 +602,9 @@ class Scout:
         signs = 1.0 - 2.0 * rows.reshape(2, -1, rows.shape[1])[:, 0, bits]
         effects = signs * (values[:, 1:] - values[:, :1])
         changed = float((np.abs(effects[1] - effects[0]) > self.tolerance).mean())
-        state.degree = float(np.log(max(1e-9, 1.0 - changed)) / np.log(1.0 - PROBED_SHARE))
+        first = rows.reshape(2, -1, rows.shape[1])[:, 0]
+        share = np.count_nonzero(first[0] != first[1]) / len(self.free)
+        state.degree = float(np.log(max(1e-9, 1.0 - changed)) / np.log(1.0 - share))
         if not (MIN_DEGREE <= state.degree <= MAX_DEGREE and self._affords(state.degree)):
             return "done"
         state.fields = Fields.start(len(self.free))

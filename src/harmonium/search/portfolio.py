@@ -35,6 +35,9 @@ CLIMBED = 20
 LEAST_SHARE = 0.25
 """Share of the rest for the side that was worse, if the budget is twice as large."""
 
+CLEAR_LEAD = 2.0
+"""By how many usual effects of a move the pyramid must be ahead: a short annealing says little."""
+
 WATCHED = 3
 """Rows a move after which the scout has seen enough of annealing."""
 
@@ -148,7 +151,8 @@ class StructureSearch(Search):
         self.scout.left = np.inf if self.budget is None else self.budget - state.mark
         rounds = self.pyramid.state.round + state.asked["anneal"] // (WATCHED * self.anneal.moves)
         state.turn = "pyramid"
-        if not self.scout.rests(rounds):
+        climbs = self.budget is None and self.pyramid.state.round < 2  # before rows that only teach
+        if not (climbs or self.scout.rests(rounds)):
             with self.clock.charge("building"):
                 if self.scout.advance(rounds):
                     state.turn = "scout"
@@ -182,10 +186,10 @@ class StructureSearch(Search):
         return "pyramid" if pyramid < share * after or share == 1.0 else "anneal"
 
     def _share_pyramid(self) -> float:
-        """Return which share of the rest of a budget the pyramid gets: most if it is ahead."""
+        """Return which share of the rest of a budget the pyramid gets: most if it is far ahead."""
         least = LEAST_SHARE if (self.budget or 0) >= 2 * TRIAL_ROWS * self.anneal.moves else 0.0
-        best = self.state.best
-        return 1.0 - least if best["pyramid"] > best["anneal"] else least
+        best, lead = self.state.best, CLEAR_LEAD * self.anneal.state.scale
+        return 1.0 - least if best["pyramid"] > best["anneal"] + lead else least
 
     def _take_turns(self) -> Turn:
         """Give the pyramid most rows, and annealing runs of its own."""
@@ -207,6 +211,7 @@ class StructureSearch(Search):
         state, turn = self.state, self.state.turn
         state.asked[turn] += self.count_calls() - state.mark
         state.best[turn] = max(state.best[turn], float(fitness.max()))
+        self.scout.doubt(float(fitness.max()))
         rows = self.columns.encode(bits)
         if turn == "scout":
             with self.clock.charge("building"):
