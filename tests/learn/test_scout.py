@@ -134,7 +134,7 @@ def test_where_nothing_can_be_learned_it_costs_at_most_48_rows(spec: str) -> Non
     )
     assert result.fun == problem.optimum
     assert result.function is None
-    assert searches[-1].state.asked["scout"] in (0, 16, 32, 48)
+    assert searches[-1].state.asked["scout"] <= 48
 
 
 def test_minimized_function_is_learned_as_it_is() -> None:

@@ -51,9 +51,10 @@ def test_a_large_budget_begins_with_a_trial() -> None:
     asked, search = run(200 * LENGTH)
     trial = 30 * LENGTH
     assert min(asked["anneal"], asked["pyramid"]) >= trial - 1
+    rest = 200 * LENGTH - 2 * trial
     loser = min(("anneal", "pyramid"), key=lambda side: asked[side])
-    assert asked[loser] <= trial + 8  # a batch
-    assert search.state.best[loser] <= max(search.state.best.values())
+    assert trial + 0.2 * rest < asked[loser] < trial + 0.3 * rest
+    assert search.state.best["anneal"] > -np.inf
 
 
 def test_without_a_budget_the_pyramid_comes_first() -> None:

@@ -355,7 +355,7 @@ class AnnealSearch(Search):
                 return 0.0
             self._begin_round()
         passed = (state.asked - state.first) / max(1.0, state.last - state.first) + state.cooled
-        if passed >= 1.0 and state.asked < state.finish - 1:
+        if passed >= 1.0 and (state.cooled >= 1.0 or state.asked < state.finish - 1):
             self._begin_round()
             passed = 0.0
         lowest = min(LAST_HEAT, state.heat / 5)
