@@ -57,7 +57,7 @@ class Structure(Pyramid):
     QUBOs, are known exactly after some evaluations, and their best row follows from that. So are
     traps, and functions of variables with several values (groups of bits) that interact in pairs.
     Others are searched by annealing and by the pyramid; finding that out takes 16 to 48
-    evaluations, and some 240 for dense functions of more than 500 bits.
+    evaluations, and some 450 for dense functions of more than 500 bits.
 
     Parameters
     ----------
