@@ -135,14 +135,21 @@ def test_function_of_many_bits_is_learned_and_its_best_row_found() -> None:
 def test_search_of_many_bits_goes_on_from_a_snapshot() -> None:
     function, algorithm, stages = draw_pairs(520, 3, seed=1), hm.Structure(), set()
     search: hm.Search = algorithm.start(520, seed=1)
+    search.budget = 20 * 520  # without one a climb comes first
+
+    def copy() -> hm.Search:
+        copied = algorithm.restore(520, 1, search.snapshot())
+        copied.budget = search.budget
+        return copied
+
     while search.function is None:
-        other = algorithm.restore(520, 1, search.snapshot())
+        other = copy()
         rows, again = search.ask(), other.ask()
         stages.add(search.scout.state.stage)  # type: ignore[attr-defined]
         np.testing.assert_array_equal(rows, again)
         search = other
         half = len(rows) // 2  # told in pieces
         search.tell(rows[half:], function(rows[half:]), range(half, len(rows)))
-        search = algorithm.restore(520, 1, search.snapshot())
+        search = copy()
         search.tell(rows[:half], function(rows[:half]))
     assert {"order", "degree", "fields", "confirm", "check"} <= stages
