@@ -147,7 +147,7 @@ def test_every_second_of_a_batch_is_charged_once(algorithm: Algorithm, ticks: "c
     batches = len(problem.batches)
     # A second passes between two batches, which belongs to neither.
     assert runner.search.clock.total == pytest.approx(next(ticks) - batches)
-    assert runner.search.clock.seconds["fitness"] == batches
+    assert runner.search.clock.seconds["fitness"] == pytest.approx(batches)
 
 
 def test_time_of_a_batch_that_fails_is_charged(ticks: "count[int]") -> None:
