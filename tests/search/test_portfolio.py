@@ -76,3 +76,11 @@ def test_all_three_know_a_known_solution() -> None:
     assert search.anneal.state.best_value == 1e3
     assert search.pyramid.state.known
     assert search.scout.state.rows.count == 1
+
+
+def test_a_learned_optimum_that_is_beaten_is_withdrawn() -> None:
+    """All rows are alike but one, which no sample finds: the function is taken for a constant."""
+    result = hm.maximize(lambda row: float(row.all()), 12, seed=2, max_calls=4096)
+    assert result.fun == 1.0
+    assert result.learned is None
+    assert result.function is None

@@ -211,7 +211,6 @@ class StructureSearch(Search):
         state, turn = self.state, self.state.turn
         state.asked[turn] += self.count_calls() - state.mark
         state.best[turn] = max(state.best[turn], float(fitness.max()))
-        self.scout.doubt(float(fitness.max()))
         rows = self.columns.encode(bits)
         if turn == "scout":
             with self.clock.charge("building"):
@@ -220,6 +219,7 @@ class StructureSearch(Search):
                 self.pyramid.inject(self.columns.decode(known[0]), known[1])
                 self.anneal.inject(self.columns.decode(known[0]), known[1])
             return
+        self.scout.doubt(float(fitness.max()))
         side = self.anneal if turn == "anneal" else self.pyramid
         if self.scout.learning:
             before, changes = side.list_changes(fitness)
