@@ -51,6 +51,9 @@ SHARES = {"bits": (1.0, 1.0), "long": (0.3, 0.18), "values": (0.6, 0.2)}
 """Shares of the budget for the first round and for each later one: of bits, of bits with a budget
 for several rounds, and of variables with several values."""
 
+SEVERAL_ROUNDS = 80
+"""Calls a move beyond which bits are annealed in several rounds."""
+
 BLOCKED_SHARE = 0.08
 """The same for later rounds, where single moves are blocked."""
 
@@ -280,7 +283,7 @@ class AnnealSearch(Search):
                 state.given = True
 
     def begin(self, end: int) -> None:
-        """Begin anew, with what was learned, to end after so many rows in all."""
+        """Begin a new plan, with what was learned, that ends after so many calls in all."""
         state = self.state
         state.end = end
         if state.stage in ("anneal", "finish"):
@@ -391,7 +394,7 @@ class AnnealSearch(Search):
             state.last = state.finish = end
             return
         first, later = SHARES["bits"] if self.columns.plain else SHARES["values"]
-        if self.columns.plain and left > 80 * self.moves * stretch:
+        if self.columns.plain and left > SEVERAL_ROUNDS * self.moves * stretch:
             first, later = SHARES["long"]
         if state.blocked:
             later = BLOCKED_SHARE

@@ -105,7 +105,7 @@ class StructureState:
 
 
 class StructureSearch(Search):
-    """A running scout, annealing and pyramid, which take turns."""
+    """A running search whose rows come from the scout, from annealing or from the pyramid."""
 
     State = StructureState
     state: StructureState
